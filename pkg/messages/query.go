@@ -1,0 +1,141 @@
+package messages
+
+import (
+	"fmt"
+	"time"
+)
+
+// QueryState is where a query stands.
+type QueryState string
+
+// The states of a query. Running and Stopping are active: the leading coordinator works on them. Interrupted, Failed
+// and Cancelled queries keep all completed work; a resume makes them Running again.
+const (
+	Running     QueryState = "running"
+	Stopping    QueryState = "stopping" // an interruption or failure was seen; what is in flight is drained
+	Interrupted QueryState = "interrupted"
+	Failed      QueryState = "failed"
+	Cancelled   QueryState = "cancelled"
+	Complete    QueryState = "complete"
+)
+
+// Active tells whether a coordinator has work to do for the query.
+func (s QueryState) Active() bool { return s == Running || s == Stopping }
+
+// Stop says why a query is not running, in the words that a person is shown.
+type Stop struct {
+	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained
+	Position Position  `json:"position,omitempty"`
+	Status   int       `json:"status,omitempty"`
+	Class    string    `json:"class,omitempty"` // of a failure
+	Reason   string    `json:"reason"`
+	Hint     string    `json:"hint,omitempty"`
+	Until    time.Time `json:"until,omitzero"` // when to go on
+	At       time.Time `json:"at"`
+}
+
+// The kinds of Stop beside those of an interruption.
+const (
+	StopFailure   = "failure"
+	StopCancelled = "cancelled"
+	StopDamaged   = "damaged" // stored results were lost or failed their digest; their positions are pending again
+	StopDrained   = "drained" // the process was asked to stop
+)
+
+// Query is the record of a query: what was asked, pinned, and where it stands. It is stored in KV and changed only by
+// compare-and-set on its revision. The spec itself is stored beside it, once.
+type Query struct {
+	V           int        `json:"v"`
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	Service     string     `json:"service"`
+	Collection  string     `json:"collection"`
+	Definition  string     `json:"definition"`  // SHA-256 of the pinned service definition
+	Spec        string     `json:"spec"`        // SHA-256 of the pinned spec
+	Fingerprint string     `json:"fingerprint"` // of the plan; a resume whose plan has another one is refused
+	Chunks      int        `json:"chunks"`
+	URL         string     `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
+	State       QueryState `json:"state"`
+	Run         int        `json:"run"`
+	AutoResume  bool       `json:"auto_resume"` // the coordinator resumes by itself when the quota allows
+	Stop        *Stop      `json:"stop,omitempty"`
+	Created     time.Time  `json:"created"`
+	Updated     time.Time  `json:"updated"`
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *Query) Validate() error {
+	return firstError(
+		checkVersion(m.V),
+		field("id", CheckName(m.ID)),
+		field("name", CheckName(m.Name)),
+		field("service", CheckName(m.Service)),
+		field("collection", CheckName(m.Collection)),
+		field("definition", checkDigest(m.Definition)),
+		field("spec", checkDigest(m.Spec)),
+		field("fingerprint", checkDigest(m.Fingerprint)),
+		checkCount("chunks", int64(m.Chunks)),
+		checkText("url", m.URL),
+		field("state", m.State.check()),
+		checkRun(m.Run),
+		m.Stop.validate(),
+	)
+}
+
+func (s QueryState) check() error {
+	switch s {
+	case Running, Stopping, Interrupted, Failed, Cancelled, Complete:
+		return nil
+	}
+	return fmt.Errorf("%.20q is not a state", string(s))
+}
+
+func (s *Stop) validate() error {
+	if s == nil {
+		return nil
+	}
+	return firstError(checkText("stop.reason", s.Reason), checkText("stop.hint", s.Hint), field("stop.kind", CheckName(s.Kind)))
+}
+
+// Encode validates m and gives its wire form.
+func (m *Query) Encode() ([]byte, error) { return encode("query", m) }
+
+// DecodeQuery reads a query record; it refuses what Encode would not have written.
+func DecodeQuery(data []byte) (*Query, error) { return decode[Query]("query", data, 64<<10) }
+
+// Progress is a cache of what the result stream says of a query, written at most once a second.
+type Progress struct {
+	V         int       `json:"v"`
+	Query     string    `json:"query"`
+	Run       int       `json:"run"`
+	Completed int       `json:"completed"` // positions with rows or said to be empty
+	Failed    int       `json:"failed"`    // positions that failed
+	Waiting   int       `json:"waiting"`   // items with the workers or on the way to them
+	Rows      int64     `json:"rows"`
+	Pages     int64     `json:"pages"`
+	Requests  int64     `json:"requests"` // as told by results and interruptions
+	Bytes     int64     `json:"bytes"`    // of rows, before compression
+	Updated   time.Time `json:"updated"`
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *Progress) Validate() error {
+	return firstError(
+		checkVersion(m.V),
+		field("query", CheckName(m.Query)),
+		checkRun(m.Run),
+		checkCount("completed", int64(m.Completed)),
+		checkCount("failed", int64(m.Failed)),
+		checkCount("waiting", int64(m.Waiting)),
+		checkCount("rows", m.Rows),
+		checkCount("pages", m.Pages),
+		checkCount("requests", m.Requests),
+		checkCount("bytes", m.Bytes),
+	)
+}
+
+// Encode validates m and gives its wire form.
+func (m *Progress) Encode() ([]byte, error) { return encode("progress", m) }
+
+// DecodeProgress reads a progress record; it refuses what Encode would not have written.
+func DecodeProgress(data []byte) (*Progress, error) { return decode[Progress]("progress", data, 4<<10) }

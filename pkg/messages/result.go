@@ -1,0 +1,122 @@
+package messages
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Outcome tells what a result is.
+type Outcome string
+
+// The outcomes of a chunk. Each is durable: the first one stored for a position is the position's result.
+const (
+	OutcomeRows   Outcome = "rows"   // the chunk's rows, inline or in parts
+	OutcomeEmpty  Outcome = "empty"  // the service said that there are none
+	OutcomeSplit  Outcome = "split"  // too large: its children follow
+	OutcomeFailed Outcome = "failed" // a deterministic failure
+)
+
+const (
+	// MaxHeaderBytes bounds a result header; NATS allows 64 KiB of headers in a message.
+	MaxHeaderBytes = 48 << 10
+	maxColumns     = 1024
+	maxParts       = 1 << 20
+	maxCount       = int64(1) << 53
+)
+
+// ResultHeader is all that the coordinator reads of a result; the rows travel in the body, or in the parts it counts.
+type ResultHeader struct {
+	V          int           `json:"v"`
+	Query      string        `json:"query"`
+	Run        int           `json:"run"`
+	Position   Position      `json:"position"`
+	Outcome    Outcome       `json:"outcome"`
+	Rows       int64         `json:"rows"`
+	Pages      int           `json:"pages"`
+	Requests   int           `json:"requests"` // sent upstream for this chunk by the attempt that committed it, retries included
+	Columns    []string      `json:"columns,omitempty"`
+	Bytes      int64         `json:"bytes"`           // of the rows, before compression
+	SHA256     string        `json:"sha256"`          // of the rows, before compression, in hex
+	Parts      int           `json:"parts,omitempty"` // 0: the rows are in this message's body
+	Attempt    string        `json:"attempt"`         // random id of the attempt that committed
+	Worker     string        `json:"worker"`
+	Generation uint64        `json:"generation"` // of the slot that covered the last request
+	Started    time.Time     `json:"started"`
+	Finished   time.Time     `json:"finished"`
+	SlotWait   time.Duration `json:"slot_wait_ns"` // time spent waiting for a slot
+	Upstream   time.Duration `json:"upstream_ns"`  // time spent in requests
+	Failure    *Failure      `json:"failure,omitempty"`
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *ResultHeader) Validate() error {
+	return firstError(
+		checkVersion(m.V),
+		field("query", CheckName(m.Query)),
+		checkRun(m.Run),
+		field("position", checkPosition(m.Position)),
+		field("outcome", m.checkOutcome()),
+		checkCount("rows", m.Rows),
+		checkCount("pages", int64(m.Pages)),
+		checkCount("requests", int64(m.Requests)),
+		checkCount("bytes", m.Bytes),
+		field("columns", checkColumns(m.Columns)),
+		field("sha256", checkDigest(m.SHA256)),
+		field("parts", checkParts(m.Parts)),
+		field("attempt", CheckName(m.Attempt)),
+		field("worker", CheckName(m.Worker)),
+	)
+}
+
+func (m *ResultHeader) checkOutcome() error {
+	switch m.Outcome {
+	case OutcomeRows:
+		if m.Rows == 0 {
+			return errors.New(`"rows" without rows`)
+		}
+	case OutcomeEmpty, OutcomeSplit:
+		if m.Rows != 0 {
+			return fmt.Errorf("%q with %d rows", m.Outcome, m.Rows)
+		}
+	case OutcomeFailed:
+		if m.Failure == nil {
+			return errors.New(`"failed" without a failure`)
+		}
+		return m.Failure.Validate()
+	default:
+		return fmt.Errorf("%.20q is none of rows, empty, split, failed", m.Outcome)
+	}
+	if m.Failure != nil {
+		return fmt.Errorf("%q with a failure", m.Outcome)
+	}
+	return nil
+}
+
+func checkColumns(columns []string) error {
+	if len(columns) > maxColumns {
+		return fmt.Errorf("%d columns, at most %d", len(columns), maxColumns)
+	}
+	return nil
+}
+
+func checkParts(n int) error {
+	if n < 0 || n > maxParts {
+		return fmt.Errorf("%d, want 0 to %d", n, maxParts)
+	}
+	return nil
+}
+
+// Encode validates m and gives its wire form: one line of JSON, fit for a message header.
+func (m *ResultHeader) Encode() ([]byte, error) {
+	data, err := encode("result header", m)
+	if err == nil && len(data) > MaxHeaderBytes {
+		return nil, fmt.Errorf("encode result header: %w: %d bytes, at most %d; the chunk has too many or too long column names", ErrInvalid, len(data), MaxHeaderBytes)
+	}
+	return data, err
+}
+
+// DecodeResultHeader reads a result header; it refuses what Encode would not have written.
+func DecodeResultHeader(data []byte) (*ResultHeader, error) {
+	return decode[ResultHeader]("result header", data, MaxHeaderBytes)
+}

@@ -1,0 +1,83 @@
+package messages
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxSlots bounds the slots of one service.
+const MaxSlots = 4096
+
+// Service is what workers need to know to serve a service: it tells them that its queue exists and how many requests may
+// be in flight over all of them.
+type Service struct {
+	V        int           `json:"v"`
+	Name     string        `json:"name"`
+	Slots    int           `json:"slots"`
+	Explicit bool          `json:"explicit"`     // somebody set Slots; a definition's default never outranks it
+	LeaseTTL time.Duration `json:"lease_ttl_ns"` // a slot of a dead worker is free again after this
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *Service) Validate() error {
+	var slots, ttl error
+	if m.Slots < 1 || m.Slots > MaxSlots {
+		slots = fmt.Errorf("%d, want 1 to %d", m.Slots, MaxSlots)
+	}
+	if m.LeaseTTL < time.Second || m.LeaseTTL > time.Hour || m.LeaseTTL%time.Second != 0 {
+		ttl = fmt.Errorf("%s, want whole seconds from 1s to 1h", m.LeaseTTL)
+	}
+	return firstError(checkVersion(m.V), field("name", CheckName(m.Name)), field("slots", slots), field("lease_ttl_ns", ttl))
+}
+
+// Encode validates m and gives its wire form.
+func (m *Service) Encode() ([]byte, error) { return encode("service", m) }
+
+// DecodeService reads a service record; it refuses what Encode would not have written.
+func DecodeService(data []byte) (*Service, error) { return decode[Service]("service", data, 4<<10) }
+
+// Gate is a service's open or closed state, shared by all workers: no request starts before Until.
+type Gate struct {
+	V       int       `json:"v"`
+	Service string    `json:"service"`
+	Until   time.Time `json:"until"`
+	Reason  string    `json:"reason"`
+	Worker  string    `json:"worker"` // who met the refusal
+	At      time.Time `json:"at"`
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *Gate) Validate() error {
+	return firstError(checkVersion(m.V), field("service", CheckName(m.Service)), checkText("reason", m.Reason), field("worker", CheckName(m.Worker)))
+}
+
+// Encode validates m and gives its wire form.
+func (m *Gate) Encode() ([]byte, error) { return encode("gate", m) }
+
+// DecodeGate reads a gate; it refuses what Encode would not have written.
+func DecodeGate(data []byte) (*Gate, error) { return decode[Gate]("gate", data, 8<<10) }
+
+// Worker says that a worker is there. It is renewed while the worker lives and expires with it.
+type Worker struct {
+	V           int       `json:"v"`
+	ID          string    `json:"id"`
+	Host        string    `json:"host"`
+	Version     string    `json:"version"`
+	Concurrency int       `json:"concurrency"`
+	Running     int       `json:"running"`
+	Started     time.Time `json:"started"`
+	Seen        time.Time `json:"seen"`
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *Worker) Validate() error {
+	return firstError(
+		checkVersion(m.V), field("id", CheckName(m.ID)), checkText("host", m.Host), checkText("version", m.Version),
+		checkCount("concurrency", int64(m.Concurrency)), checkCount("running", int64(m.Running)))
+}
+
+// Encode validates m and gives its wire form.
+func (m *Worker) Encode() ([]byte, error) { return encode("worker", m) }
+
+// DecodeWorker reads a worker's presence; it refuses what Encode would not have written.
+func DecodeWorker(data []byte) (*Worker, error) { return decode[Worker]("worker", data, 8<<10) }

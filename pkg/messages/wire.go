@@ -1,0 +1,147 @@
+package messages
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Version is the version of the wire form that this build writes. It reads every version up to it.
+const Version = 1
+
+// Errors of encoding and decoding.
+var (
+	ErrInvalid = errors.New("invalid message")
+	ErrVersion = errors.New("unknown message version") // written by a newer Braid: upgrade this process
+)
+
+const maxTextBytes = 4 << 10
+
+// Text cuts text to what a message may carry in one field, at a character boundary, and makes it valid UTF-8.
+func Text(text string) string {
+	text = string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD")))
+	if len(text) <= maxTextBytes {
+		return text
+	}
+	cut := maxTextBytes - len("…")
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+type message interface{ Validate() error }
+
+func encode(what string, m message) ([]byte, error) {
+	if err := m.Validate(); err != nil {
+		return nil, fmt.Errorf("encode %s: %w", what, err)
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", what, err)
+	}
+	return data, nil
+}
+
+func decode[T any, P interface {
+	*T
+	message
+}](what string, data []byte, limit int) (P, error) {
+	if len(data) > limit {
+		return nil, fmt.Errorf("decode %s: %w: %d bytes, at most %d", what, ErrInvalid, len(data), limit)
+	}
+	// The version is read first: the fields of a newer version are not this build's business to judge.
+	var probe struct {
+		V *int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &probe); err != nil {
+		return nil, fmt.Errorf("decode %s: %w: %w", what, ErrInvalid, err)
+	}
+	if probe.V != nil && *probe.V > Version {
+		return nil, fmt.Errorf("decode %s: %w: %d, this build knows up to %d", what, ErrVersion, *probe.V, Version)
+	}
+	m := P(new(T))
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("decode %s: %w: %w", what, ErrInvalid, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("decode %s: %w: data after the message", what, ErrInvalid)
+	}
+	if err := m.Validate(); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", what, err)
+	}
+	return m, nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func field(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %w", name, ErrInvalid, err)
+}
+
+func checkVersion(v int) error {
+	if v > Version {
+		return fmt.Errorf("%w: %d, this build knows up to %d", ErrVersion, v, Version)
+	}
+	if v < 1 {
+		return fmt.Errorf("v: %w: %d", ErrInvalid, v)
+	}
+	return nil
+}
+
+func checkRun(run int) error {
+	if run < 1 || run > 1<<31-1 {
+		return fmt.Errorf("run: %w: %d", ErrInvalid, run)
+	}
+	return nil
+}
+
+func checkPosition(p Position) error {
+	_, err := ParsePosition(string(p))
+	return err
+}
+
+func checkDigest(digest string) error {
+	raw, err := hex.DecodeString(digest)
+	if err != nil || len(raw) != 32 {
+		return fmt.Errorf("%.20q is not a SHA-256 in hex", digest)
+	}
+	return nil
+}
+
+func checkStatus(status int) error {
+	if status < 0 || status > 999 {
+		return fmt.Errorf("%d is not an HTTP status", status)
+	}
+	return nil
+}
+
+func checkCount(name string, n int64) error {
+	if n < 0 || n > maxCount {
+		return fmt.Errorf("%s: %w: %d", name, ErrInvalid, n)
+	}
+	return nil
+}
+
+func checkText(name, text string) error {
+	if len(text) > maxTextBytes {
+		return fmt.Errorf("%s: %w: %d bytes, at most %d", name, ErrInvalid, len(text), maxTextBytes)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Adapter speaks to one service. The worker's engine owns the walk over pages, slots, retries and the commit; an
+// adapter sends exactly one request per call and never retries, sleeps or follows a page link by itself.
+//
+// Implementations are safe for concurrent use.
+type Adapter interface {
+	// FetchPage sends one request: the first page of the task when cursor is empty, else the page that cursor names.
+	// A response that is not a page is a *ResponseError; any other error counts as transient. The context ends when
+	// the slot that covers the request can no longer be trusted.
+	FetchPage(ctx context.Context, task json.RawMessage, cursor string) (Page, error)
+}
+
+// Page is one decoded response.
+type Page struct {
+	Rows    []byte   // JSON lines: one object a row, values in the server's exact text
+	Count   int      // number of rows
+	Columns []string // names seen in Rows, in first-seen order
+	Next    string   // cursor of the next page, empty at the end
+	Status  int      // HTTP status
+	Bytes   int64    // size of the decoded body
+}
+
+// Class tells what a response means; the set is closed.
+type Class string
+
+// The classes of a response (docs/service-definition.md, responses).
+const (
+	ClassOK         Class = "ok"
+	ClassNoData     Class = "no_data"     // completes the chunk with no rows
+	ClassQuota      Class = "quota"       // quota refused: pause, costs no attempt
+	ClassTransient  Class = "transient"   // retry
+	ClassTooLarge   Class = "too_large"   // split the chunk
+	ClassCursorGone Class = "cursor_gone" // drop the pages, walk again
+	ClassBadRequest Class = "bad_request" // deterministic failure
+	ClassAuth       Class = "auth"        // deterministic failure of the credentials
+	ClassBadLink    Class = "bad_link"    // the next page's link leads where it must not
+	ClassBadPage    Class = "bad_page"    // the answer decodes but contradicts itself (cycle, counts)
+)
+
+// ResponseError is an answer, or the lack of one, that is not a page.
+type ResponseError struct {
+	Class      Class
+	GivesUpAs  Class         // what a transient error becomes when its attempts are used up; empty: the service is interrupted
+	Status     int           // HTTP status, 0 without an answer
+	RetryAfter time.Duration // what the service asked for; 0: no hint
+	Message    string        // what the service said, bounded, without secrets
+	Err        error         // cause, may be nil
+}
+
+// Error gives class, status and message.
+func (e *ResponseError) Error() string {
+	text := string(e.Class)
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (e *ResponseError) Unwrap() error { return e.Err }
