@@ -20,6 +20,7 @@ type Item struct {
 	Collection string          `json:"collection"`
 	Task       json.RawMessage `json:"task"` // what the service's adapter is to do: for a declarative service, the request
 	Dispatched time.Time       `json:"dispatched"`
+	Recheck    bool            `json:"recheck,omitempty"` // the position may have a result by now: look before asking upstream
 }
 
 // Validate reports the first field that is missing or out of bounds.

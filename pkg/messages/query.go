@@ -45,22 +45,22 @@ const (
 // Query is the record of a query: what was asked, pinned, and where it stands. It is stored in KV and changed only by
 // compare-and-set on its revision. The spec itself is stored beside it, once.
 type Query struct {
-	V           int        `json:"v"`
-	ID          string     `json:"id"`
-	Name        string     `json:"name"`
-	Service     string     `json:"service"`
-	Collection  string     `json:"collection"`
-	Definition  string     `json:"definition"`  // SHA-256 of the pinned service definition
-	Spec        string     `json:"spec"`        // SHA-256 of the pinned spec
-	Fingerprint string     `json:"fingerprint"` // of the plan; a resume whose plan has another one is refused
-	Chunks      int        `json:"chunks"`
-	URL         string     `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
-	State       QueryState `json:"state"`
-	Run         int        `json:"run"`
-	AutoResume  bool       `json:"auto_resume"` // the coordinator resumes by itself when the quota allows
-	Stop        *Stop      `json:"stop,omitempty"`
-	Created     time.Time  `json:"created"`
-	Updated     time.Time  `json:"updated"`
+	V           int           `json:"v"`
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Service     string        `json:"service"`
+	Collection  string        `json:"collection"`
+	Definition  string        `json:"definition"`  // SHA-256 of the pinned service definition
+	Spec        string        `json:"spec"`        // SHA-256 of the pinned spec
+	Fingerprint string        `json:"fingerprint"` // of the plan; a resume whose plan has another one is refused
+	Chunks      int           `json:"chunks"`
+	URL         string        `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
+	State       QueryState    `json:"state"`
+	Run         int           `json:"run"`
+	WaitUpTo    time.Duration `json:"wait_up_to_ns"` // the longest pause that the coordinator waits out by itself; 0: none
+	Stop        *Stop         `json:"stop,omitempty"`
+	Created     time.Time     `json:"created"`
+	Updated     time.Time     `json:"updated"`
 }
 
 // Validate reports the first field that is missing or out of bounds.

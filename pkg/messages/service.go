@@ -30,6 +30,10 @@ func (m *Service) Validate() error {
 	return firstError(checkVersion(m.V), field("name", CheckName(m.Name)), field("slots", slots), field("lease_ttl_ns", ttl))
 }
 
+// AckWait is how long the service's queue waits for a sign of life of an item before it gives it to another worker: longer
+// than a lease, so that a dead worker's slot is free before its items come again.
+func (m *Service) AckWait() time.Duration { return m.LeaseTTL + m.LeaseTTL/2 }
+
 // Encode validates m and gives its wire form.
 func (m *Service) Encode() ([]byte, error) { return encode("service", m) }
 

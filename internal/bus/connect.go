@@ -1,0 +1,125 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Config says which server to connect to and how.
+type Config struct {
+	URL         string  // of an external server or cluster, several separated by commas
+	Server      *Server // the embedded one, instead of URL
+	Name        string  // of this connection, for the server's operators
+	Credentials string  // path of a NATS credentials file; empty: none
+	Timeout     time.Duration
+	Log         *slog.Logger
+}
+
+// Bus is a connection to JetStream. It is safe for concurrent use.
+type Bus struct {
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	inline int // most bytes of a result's body that travel in the result itself
+	closed chan struct{}
+}
+
+const (
+	reconnectWait = 250 * time.Millisecond
+	asyncPending  = 1024
+	headerRoom    = 64 << 10
+	maxInline     = 512 << 10
+)
+
+// Connect connects once and then reconnects for ever. Errors wrap messages.ErrUnreachable.
+func Connect(ctx context.Context, cfg Config) (*Bus, error) {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 5 * time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &Bus{closed: make(chan struct{})}
+	opts := []nats.Option{
+		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
+		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { cfg.Log.Warn("nats", "error", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				cfg.Log.Warn("connection to NATS lost, connecting again", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { cfg.Log.Info("connected to NATS again") }),
+		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
+	}
+	target := cfg.URL
+	if cfg.Server != nil {
+		target = ""
+		opts = append(opts, nats.InProcessServer(cfg.Server.nats))
+	}
+	if cfg.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(cfg.Credentials))
+	}
+	var err error
+	if b.nc, err = nats.Connect(target, opts...); err != nil {
+		return nil, fmt.Errorf("%w at %s: %w", messages.ErrUnreachable, redact(cfg.URL), err)
+	}
+	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(10*time.Second),
+		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(30*time.Second))
+	if err == nil {
+		_, err = b.js.AccountInfo(ctx)
+	}
+	if err != nil {
+		b.nc.Close()
+		return nil, fmt.Errorf("%w at %s: JetStream: %w; start the server with JetStream enabled (nats-server -js)", messages.ErrUnreachable, redact(cfg.URL), err)
+	}
+	b.inline = min(maxInline, int(b.nc.MaxPayload())-headerRoom)
+	return b, nil
+}
+
+// Close drains the connection and waits until it is closed.
+func (b *Bus) Close() {
+	if err := b.nc.Drain(); err != nil {
+		b.nc.Close()
+	}
+	<-b.closed
+}
+
+// Connected tells whether the connection is up now.
+func (b *Bus) Connected() bool { return b.nc.IsConnected() }
+
+// redact removes a password from a URL before it is shown.
+func redact(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the given URL"
+	}
+	return u.Redacted()
+}
+
+// Error codes of JetStream (docs/architecture.md, codes). The client names only some of them.
+const (
+	codeWrongSequence         = 10071
+	codeWrongSequenceConstant = 10164
+	codeStoreFailed           = 10077
+	codeNoResources           = 10023
+	codeNoMessage             = 10037
+	codeNoStorage             = 10047
+)
+
+func code(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	return 0
+}

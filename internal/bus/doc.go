@@ -1,0 +1,12 @@
+// Package bus is the edge to NATS JetStream: the embedded server, the connection, the streams, consumers and buckets,
+// and what is published to and read from them. It is the only package that knows NATS; it translates NATS errors into
+// those of pkg/messages and pkg/lease.
+//
+// The guarantees that others build on are settings of the streams, not habits of the clients:
+//
+//   - RESULTS keeps one message per subject and refuses a second, so the first result of a position wins for ever.
+//   - ITEMS does the same while an item is stored, so publishing an item that is still queued is refused.
+//   - A result's parts are not a result: only the message under the position's own subject is, and it is one write.
+//
+// A result counts when its publish is acknowledged by the stream, never when an item is acknowledged.
+package bus

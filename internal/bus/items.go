@@ -1,0 +1,171 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// PublishItems queues items. An item that is still queued is refused by the stream, and that is as good as published.
+// When the error is not nil, some may be queued: publishing all of them again is safe.
+func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
+	pending := make([]jetstream.PubAckFuture, 0, len(items))
+	for _, item := range items {
+		data, err := item.Encode()
+		if err != nil {
+			return err
+		}
+		msg := nats.NewMsg(itemSubject(item.Service, item.Query, item.Position))
+		msg.Data = data
+		future, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(10*time.Second))
+		if err != nil {
+			return fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, translatePublish(err))
+		}
+		pending = append(pending, future)
+	}
+	for i, future := range pending {
+		select {
+		case <-future.Ok():
+		case err := <-future.Err():
+			if err = translatePublish(err); !errors.Is(err, messages.ErrExists) {
+				return fmt.Errorf("queue position %s of %s: %w", items[i].Position, items[i].Query, err)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// translatePublish reads the text beside code 10077, which all refusals of a stream's store share.
+func translatePublish(err error) error {
+	if code(err) == codeStoreFailed {
+		if strings.Contains(err.Error(), "per subject") {
+			return fmt.Errorf("%w: %w", messages.ErrExists, err)
+		}
+		return fmt.Errorf("%w: %w; free some space, or remove queries that are no longer needed", messages.ErrStoreFull, err)
+	}
+	if errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionClosed) {
+		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
+	}
+	return translate(err)
+}
+
+// PurgeItems takes back all queued items of a query. Those in a worker's hands go on; their acks do no harm.
+func (b *Bus) PurgeItems(ctx context.Context, service, query string) error {
+	return b.purge(ctx, streamItems, itemsOf(service, query))
+}
+
+func (b *Bus) purge(ctx context.Context, stream, subject string) error {
+	s, err := b.js.Stream(ctx, stream)
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	}
+	if err != nil {
+		return fmt.Errorf("purge %s of %s: %w", stream, subject, translate(err))
+	}
+	return nil
+}
+
+// Queue takes the items of one service. It is safe for concurrent use.
+type Queue struct {
+	consumer jetstream.Consumer
+	service  string
+}
+
+// Queue opens the queue of a service that EnsureQueue has made.
+func (b *Bus) Queue(ctx context.Context, service string) (*Queue, error) {
+	consumer, err := b.js.Consumer(ctx, streamItems, service)
+	if err != nil {
+		return nil, fmt.Errorf("open the queue of %s: %w", service, translate(err))
+	}
+	return &Queue{consumer, service}, nil
+}
+
+// Delivery is an item in a worker's hands. It comes again when the worker says nothing for the queue's ackWait.
+type Delivery struct {
+	Item      *messages.Item
+	Delivered int // 1 for the first delivery of the item
+	msg       jetstream.Msg
+}
+
+// Take waits up to wait for at most n items; wait 0 takes only what is there. Messages that are no items are removed
+// from the queue and reported through bad.
+func (q *Queue) Take(ctx context.Context, n int, wait time.Duration, bad func(error)) ([]*Delivery, error) {
+	var batch jetstream.MessageBatch
+	var err error
+	if wait <= 0 {
+		batch, err = q.consumer.FetchNoWait(n)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		batch, err = q.consumer.Fetch(n, jetstream.FetchContext(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
+	}
+	var taken []*Delivery
+	for msg := range batch.Messages() {
+		if d := q.open(msg, bad); d != nil {
+			taken = append(taken, d)
+		}
+	}
+	err = batch.Error()
+	if len(taken) > 0 || err == nil || errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return taken, nil
+	}
+	return nil, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
+}
+
+func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {
+	item, err := messages.DecodeItem(msg.Data())
+	if err == nil && msg.Subject() != itemSubject(item.Service, item.Query, item.Position) {
+		err = fmt.Errorf("%w: an item of %s/%s under the subject %s", messages.ErrInvalid, item.Query, item.Position, msg.Subject())
+	}
+	if err != nil {
+		bad(fmt.Errorf("queue of %s: %w", q.service, err))
+		// An item of a newer version is left for a newer worker; one that nobody can read is removed.
+		if errors.Is(err, messages.ErrVersion) {
+			_ = msg.NakWithDelay(time.Minute) // refused only when the delivery is no longer ours
+		} else {
+			_ = msg.TermWithReason("not an item")
+		}
+		return nil
+	}
+	d := &Delivery{Item: item, Delivered: 1, msg: msg}
+	if meta, err := msg.Metadata(); err == nil {
+		d.Delivered = int(meta.NumDelivered) //nolint:gosec // a count of deliveries
+	}
+	return d
+}
+
+// Done removes the item from the queue: its outcome is durable.
+func (d *Delivery) Done(ctx context.Context) error {
+	if err := d.msg.DoubleAck(ctx); err != nil {
+		return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, translateCore(err))
+	}
+	return nil
+}
+
+// HandBack puts the item back at once for another worker.
+func (d *Delivery) HandBack() error {
+	if err := d.msg.Nak(); err != nil {
+		return fmt.Errorf("hand back position %s of %s: %w", d.Item.Position, d.Item.Query, translateCore(err))
+	}
+	return nil
+}
+
+// InProgress says that the worker is still at it.
+func (d *Delivery) InProgress() error {
+	if err := d.msg.InProgress(); err != nil {
+		return fmt.Errorf("keep position %s of %s: %w", d.Item.Position, d.Item.Query, translateCore(err))
+	}
+	return nil
+}

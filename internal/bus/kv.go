@@ -1,0 +1,145 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// put is compare-and-set on one key, with a TTL when ttl is not 0. KeyValue.Update cannot do this: it drops the TTL,
+// and a renewed lease would never expire.
+func (b *Bus) put(ctx context.Context, bucket, key string, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
+	msg := nats.NewMsg("$KV." + bucket + "." + key) // a fresh one each time: publishing edits the header
+	msg.Data = value
+	opts := []jetstream.PublishOpt{jetstream.WithExpectLastSequencePerSubject(revision)}
+	if ttl > 0 {
+		opts = append(opts, jetstream.WithMsgTTL(ttl))
+	}
+	ack, err := b.js.PublishMsg(ctx, msg, opts...)
+	if err != nil {
+		return 0, fmt.Errorf("write %s/%s: %w", bucket, key, translate(err))
+	}
+	return ack.Sequence, nil
+}
+
+type stored struct {
+	Message *struct {
+		Seq  uint64 `json:"seq"`
+		Hdrs []byte `json:"hdrs"`
+		Data []byte `json:"data"`
+	} `json:"message"`
+	Error *jetstream.APIError `json:"error"`
+}
+
+// get reads from the leader: a follower's copy may be stale, and then a compare-and-set with its revision only costs a
+// round trip. A deletion marker reads as an empty value with the marker's revision; a key never written as revision 0.
+func (b *Bus) get(ctx context.Context, bucket, key string) (value []byte, revision uint64, err error) {
+	request, err := json.Marshal(map[string]string{"last_by_subj": "$KV." + bucket + "." + key})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, err)
+	}
+	reply, err := b.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+bucket, request)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, translateCore(err))
+	}
+	var got stored
+	if err := json.Unmarshal(reply.Data, &got); err != nil {
+		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, err)
+	}
+	if got.Error != nil {
+		if got.Error.ErrorCode == codeNoMessage {
+			return nil, 0, nil
+		}
+		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, translate(got.Error))
+	}
+	if got.Message == nil {
+		return nil, 0, fmt.Errorf("read %s/%s: the server sent no message", bucket, key)
+	}
+	return got.Message.Data, got.Message.Seq, nil
+}
+
+func translateCore(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrDisconnected) {
+		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
+	}
+	return err
+}
+
+type change struct {
+	key      string
+	value    []byte // empty: deleted or expired
+	revision uint64
+}
+
+// watch calls on with the newest value of each key that matches pattern, then once with nil, then with each change. It
+// returns when ctx ends, or with an error when the watch is lost. Rapid changes of one key may be seen as one.
+func (b *Bus) watch(ctx context.Context, bucket, pattern string, on func(*change)) error {
+	kv, err := b.js.KeyValue(ctx, bucket)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", bucket, translate(err))
+	}
+	watcher, err := kv.Watch(ctx, pattern)
+	if err != nil {
+		return fmt.Errorf("watch %s/%s: %w", bucket, pattern, translate(err))
+	}
+	defer func() { _ = watcher.Stop() }() // the subscription may be gone already, which is what Stop is for
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case entry, open := <-watcher.Updates():
+			if !open {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return fmt.Errorf("watch %s/%s: %w", bucket, pattern, messages.ErrUnreachable)
+			}
+			if entry == nil {
+				on(nil)
+				continue
+			}
+			c := &change{key: entry.Key(), revision: entry.Revision()}
+			if entry.Operation() == jetstream.KeyValuePut {
+				c.value = entry.Value()
+			}
+			on(c)
+		}
+	}
+}
+
+// update changes the value of a key by compare-and-set until nobody came between. edit returns nil to leave it as it is.
+func (b *Bus) update(ctx context.Context, bucket, key string, edit func(old []byte) ([]byte, error)) error {
+	for {
+		old, revision, err := b.get(ctx, bucket, key)
+		if err != nil {
+			return err
+		}
+		value, err := edit(old)
+		if err != nil || value == nil {
+			return err
+		}
+		_, err = b.put(ctx, bucket, key, value, revision, 0)
+		if !errors.Is(err, messages.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// remove deletes a key with all its history; the marker goes after markerTTL.
+func (b *Bus) remove(ctx context.Context, bucket, key string) error {
+	kv, err := b.js.KeyValue(ctx, bucket)
+	if err == nil {
+		err = kv.Purge(ctx, key, jetstream.PurgeTTL(markerTTL))
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s/%s: %w", bucket, key, translate(err))
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+const (
+	queryKey    = "query."
+	progressKey = "progress."
+	specKey     = "spec."
+)
+
+// CreateQuery stores a new query with its spec. The spec goes first: the record is what makes the query exist. The
+// error wraps messages.ErrConflict when the id is taken.
+func (b *Bus) CreateQuery(ctx context.Context, q *messages.Query, spec []byte) error {
+	if err := b.putBlob(ctx, bucketQueries, specKey+q.Spec, spec); err != nil {
+		return fmt.Errorf("store the spec of %s: %w", q.ID, err)
+	}
+	_, err := b.SaveQuery(ctx, q, 0)
+	return err
+}
+
+// SaveQuery changes the record by compare-and-set. The error wraps messages.ErrConflict when revision is not the last.
+func (b *Bus) SaveQuery(ctx context.Context, q *messages.Query, revision uint64) (uint64, error) {
+	data, err := q.Encode()
+	if err != nil {
+		return 0, err
+	}
+	return b.put(ctx, bucketQueries, queryKey+q.ID, data, revision, 0)
+}
+
+// LoadQuery reads a record and its revision. The error wraps messages.ErrNotFound.
+func (b *Bus) LoadQuery(ctx context.Context, id string) (*messages.Query, uint64, error) {
+	if err := messages.CheckName(id); err != nil {
+		return nil, 0, fmt.Errorf("query id: %w", err)
+	}
+	data, revision, err := b.get(ctx, bucketQueries, queryKey+id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(data) == 0 {
+		return nil, 0, fmt.Errorf("query %s: %w", id, messages.ErrNotFound)
+	}
+	q, err := messages.DecodeQuery(data)
+	return q, revision, err
+}
+
+// LoadSpec reads the pinned spec of a query.
+func (b *Bus) LoadSpec(ctx context.Context, q *messages.Query) ([]byte, error) {
+	data, err := b.getBlob(ctx, bucketQueries, specKey+q.Spec, q.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("spec of query %s: %w", q.ID, err)
+	}
+	return data, nil
+}
+
+var errStopWatch = errors.New("seen all")
+
+// ListQueries reads all records, in no order.
+func (b *Bus) ListQueries(ctx context.Context) ([]*messages.Query, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all []*messages.Query
+	var bad error
+	err := b.watch(ctx, bucketQueries, queryKey+"*", func(c *change) {
+		switch {
+		case c == nil:
+			cancel(errStopWatch)
+		case len(c.value) > 0:
+			q, err := messages.DecodeQuery(c.value)
+			bad = errors.Join(bad, err)
+			if err == nil {
+				all = append(all, q)
+			}
+		}
+	})
+	if err == nil && !errors.Is(context.Cause(ctx), errStopWatch) {
+		err = fmt.Errorf("list queries: %w", context.Cause(ctx))
+	}
+	return all, errors.Join(err, bad)
+}
+
+// WatchQueries calls on with each record, its revision, and each change; a removed query has a nil record. caughtUp is
+// called once, when all that existed at the start has been seen. It returns when ctx ends or the watch is lost.
+func (b *Bus) WatchQueries(ctx context.Context, on func(id string, q *messages.Query, revision uint64, err error), caughtUp func()) error {
+	return b.watch(ctx, bucketQueries, queryKey+"*", func(c *change) {
+		if c == nil {
+			caughtUp()
+			return
+		}
+		id := strings.TrimPrefix(c.key, queryKey)
+		if len(c.value) == 0 {
+			on(id, nil, c.revision, nil)
+			return
+		}
+		q, err := messages.DecodeQuery(c.value)
+		on(id, q, c.revision, err)
+	})
+}
+
+// SaveProgress overwrites the cached progress of a query.
+func (b *Bus) SaveProgress(ctx context.Context, p *messages.Progress) error {
+	data, err := p.Encode()
+	if err != nil {
+		return err
+	}
+	return b.update(ctx, bucketQueries, progressKey+p.Query, func([]byte) ([]byte, error) { return data, nil })
+}
+
+// LoadProgress reads the cached progress. The error wraps messages.ErrNotFound before the first.
+func (b *Bus) LoadProgress(ctx context.Context, id string) (*messages.Progress, error) {
+	data, _, err := b.get(ctx, bucketQueries, progressKey+id)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("progress of query %s: %w", id, messages.ErrNotFound)
+	}
+	return messages.DecodeProgress(data)
+}
+
+// RemoveQuery removes the record first, so that nobody works on the query any more, and then all that belongs to it.
+func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
+	if err := b.remove(ctx, bucketQueries, queryKey+q.ID); err != nil {
+		return err
+	}
+	purges := []struct{ stream, subject string }{
+		{streamItems, itemsOf(q.Service, q.ID)},
+		{streamResults, resultsOf(q.ID)},
+		{streamParts, partsOf(q.ID)},
+		{streamEvents, eventsOf(q.ID)},
+	}
+	for _, p := range purges {
+		if err := b.purge(ctx, p.stream, p.subject); err != nil {
+			return err
+		}
+	}
+	return b.remove(ctx, bucketQueries, progressKey+q.ID)
+}

@@ -1,0 +1,204 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// resultHeader is the NATS header that carries the result header, so that a headers-only consumer sees all it needs.
+const resultHeader = "Braid-Result"
+
+// ResultWriter collects the rows of one attempt at a chunk: compressed, a bounded part at a time, so that a chunk of
+// any size takes the memory of a few parts. Nothing that it writes is a result before Commit. Not for concurrent use.
+type ResultWriter struct {
+	bus     *Bus
+	query   string
+	attempt string
+	enc     *zstd.Encoder
+	packed  bytes.Buffer
+	sum     hash.Hash
+	bytes   int64
+	parts   int
+}
+
+// NewResult begins the result of an attempt.
+func (b *Bus) NewResult(query, attempt string) *ResultWriter {
+	w := &ResultWriter{bus: b, query: query, attempt: attempt, sum: sha256.New()}
+	// With a buffer as its writer and these options, making an encoder cannot fail.
+	w.enc, _ = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	return w
+}
+
+// Write adds rows. It publishes what is more than a message holds.
+func (w *ResultWriter) Write(ctx context.Context, rows []byte) error {
+	w.sum.Write(rows)
+	w.bytes += int64(len(rows))
+	if _, err := w.enc.Write(rows); err != nil {
+		return fmt.Errorf("compress rows: %w", err)
+	}
+	for w.packed.Len() > w.bus.inline {
+		if err := w.publishPart(ctx, w.packed.Next(w.bus.inline)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *ResultWriter) publishPart(ctx context.Context, body []byte) error {
+	msg := nats.NewMsg(partSubject(w.query, w.attempt, w.parts))
+	msg.Data = bytes.Clone(body)
+	_, err := w.bus.publish(ctx, msg)
+	// The attempt's id is its own: a part that exists is this one, published before an answer was lost.
+	if err != nil && !errors.Is(err, messages.ErrExists) {
+		return fmt.Errorf("store part %d: %w", w.parts, err)
+	}
+	w.parts++
+	return nil
+}
+
+// Commit makes the attempt's rows the position's result, all at once, and fills h's bytes, digest and parts. When another
+// attempt's result is there already, the error wraps messages.ErrExists and that one stays.
+func (w *ResultWriter) Commit(ctx context.Context, h *messages.ResultHeader) error {
+	if err := w.enc.Close(); err != nil {
+		return fmt.Errorf("compress rows: %w", err)
+	}
+	if w.parts > 0 {
+		for w.packed.Len() > 0 {
+			if err := w.publishPart(ctx, w.packed.Next(w.bus.inline)); err != nil {
+				return err
+			}
+		}
+	}
+	h.Bytes, h.SHA256, h.Parts, h.Attempt = w.bytes, hex.EncodeToString(w.sum.Sum(nil)), w.parts, w.attempt
+	head, err := h.Encode()
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg(resultSubject(h.Query, h.Position))
+	msg.Header.Set(resultHeader, string(head))
+	msg.Data = w.packed.Bytes()
+	again, err := w.bus.publish(ctx, msg)
+	if err == nil || !errors.Is(err, messages.ErrExists) {
+		return err
+	}
+	// A refusal after a lost answer may be the echo of this very result.
+	if again {
+		if have, _, loadErr := w.bus.loadResult(ctx, h.Query, h.Position); loadErr == nil && have.Attempt == w.attempt {
+			return nil
+		}
+	}
+	return errors.Join(err, w.Abort(ctx))
+}
+
+// Abort removes the parts that the attempt has stored.
+func (w *ResultWriter) Abort(ctx context.Context) error {
+	if w.parts == 0 {
+		return nil
+	}
+	return w.bus.purge(ctx, streamParts, partsOfAttempt(w.query, w.attempt))
+}
+
+// publish stores a message, trying again while the outcome is unknown or the server is away, until ctx ends. again
+// tells that an earlier try may have been stored.
+func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error) {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		fresh := nats.NewMsg(msg.Subject)
+		fresh.Data = msg.Data
+		for k, v := range msg.Header {
+			fresh.Header[k] = v
+		}
+		_, err := b.js.PublishMsg(ctx, fresh)
+		if err = translatePublish(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
+			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {
+			return again, err
+		}
+		again = true
+		select {
+		case <-ctx.Done():
+			return again, errors.Join(context.Cause(ctx), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (b *Bus) loadResult(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error) {
+	stream, err := b.js.Stream(ctx, streamResults)
+	if err != nil {
+		return nil, nil, translate(err)
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, resultSubject(query, p))
+	if err != nil {
+		return nil, nil, translate(err)
+	}
+	h, err := messages.DecodeResultHeader([]byte(msg.Header.Get(resultHeader)))
+	if err == nil && (h.Query != query || h.Position != p) {
+		err = fmt.Errorf("%w: a result of %s/%s under %s", messages.ErrInvalid, h.Query, h.Position, msg.Subject)
+	}
+	return h, msg.Data, err
+}
+
+// Result reads a position's result and its rows (JSON lines), checked against length and digest. The error wraps
+// messages.ErrNotFound when there is none, and messages.ErrDamaged when what is stored is not what was committed.
+func (b *Bus) Result(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error) {
+	h, body, err := b.loadResult(ctx, query, p)
+	if err != nil {
+		if errors.Is(err, messages.ErrInvalid) {
+			err = fmt.Errorf("%w: %w", messages.ErrDamaged, err)
+		}
+		return nil, nil, fmt.Errorf("result of position %s: %w", p, err)
+	}
+	if h.Parts > 0 {
+		if body, err = b.collectParts(ctx, h); err != nil {
+			return h, nil, fmt.Errorf("result of position %s: %w", p, err)
+		}
+	}
+	rows, err := decompress(body, h.Bytes)
+	if err != nil {
+		return h, nil, fmt.Errorf("result of position %s: %w: %w", p, messages.ErrDamaged, err)
+	}
+	if sum := sha256.Sum256(rows); int64(len(rows)) != h.Bytes || hex.EncodeToString(sum[:]) != h.SHA256 {
+		return h, nil, fmt.Errorf("result of position %s: %w: the rows do not match their digest", p, messages.ErrDamaged)
+	}
+	return h, rows, nil
+}
+
+func (b *Bus) collectParts(ctx context.Context, h *messages.ResultHeader) ([]byte, error) {
+	stream, err := b.js.Stream(ctx, streamParts)
+	if err != nil {
+		return nil, translate(err)
+	}
+	var body bytes.Buffer
+	for n := range h.Parts {
+		msg, err := stream.GetLastMsgForSubject(ctx, partSubject(h.Query, h.Attempt, n))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil, fmt.Errorf("part %d of %d: %w", n, h.Parts, messages.ErrDamaged)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("part %d of %d: %w", n, h.Parts, translate(err))
+		}
+		body.Write(msg.Data)
+	}
+	return body.Bytes(), nil
+}
+
+// RemoveResult makes a position pending again: its result was lost or damaged. The parts go with it.
+func (b *Bus) RemoveResult(ctx context.Context, query string, p messages.Position) error {
+	if h, _, err := b.loadResult(ctx, query, p); err == nil && h.Parts > 0 {
+		if err := b.purge(ctx, streamParts, partsOfAttempt(query, h.Attempt)); err != nil {
+			return err
+		}
+	}
+	return b.purge(ctx, streamResults, resultSubject(query, p))
+}

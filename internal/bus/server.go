@@ -1,0 +1,190 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Errors of the embedded server.
+var (
+	ErrDirInUse = errors.New("the data directory is in use by another process")
+	ErrDir      = errors.New("the data directory cannot be used")
+	ErrListen   = errors.New("the address cannot be listened on")
+)
+
+// ServerConfig configures the embedded server. The zero value of each field is its default.
+type ServerConfig struct {
+	Dir       string // data directory, required; made when absent, mode 0700, locked against a second process
+	Listen    string // host:port for workers in other processes; empty: no port at all
+	MaxStore  int64  // bytes that the streams may take on disk; 0: 80 % of what is free
+	FastSync  bool   // flush to disk every second and not at each write: a power cut may cost the last second's results
+	StartWait time.Duration
+	Log       *slog.Logger
+}
+
+// Server is an embedded NATS server with JetStream.
+type Server struct {
+	nats *server.Server
+	lock *flock.Flock
+	dir  string
+	max  int64
+}
+
+const minStore = 64 << 20
+
+// StartServer locks the data directory and starts a server on it. Errors wrap ErrDir, ErrDirInUse, ErrListen or
+// messages.ErrStoreFull.
+func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
+	if cfg.StartWait == 0 {
+		cfg.StartWait = 30 * time.Second
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDir, cfg.Dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("%w: %w; choose another with --data-dir", ErrDir, err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := start(ctx, cfg, dir)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	s.lock = lock
+	return s, nil
+}
+
+func lockDir(dir string) (*flock.Flock, error) {
+	path := filepath.Join(dir, "lock")
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("%w: lock %s: %w; choose another with --data-dir", ErrDir, path, err)
+	}
+	if locked {
+		return lock, nil
+	}
+	return nil, fmt.Errorf("%w: %s; wait for it to end, or choose another directory with --data-dir", ErrDirInUse, dir)
+}
+
+func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
+	store := filepath.Join(dir, "jetstream")
+	limit, err := storeLimit(cfg.MaxStore, dir, store)
+	if err != nil {
+		return nil, err
+	}
+	opts := &server.Options{
+		ServerName: "braid-embedded", DontListen: cfg.Listen == "",
+		JetStream: true, StoreDir: store, JetStreamMaxStore: limit, JetStreamMaxMemory: 64 << 20,
+		SyncAlways: !cfg.FastSync, SyncInterval: time.Second, NoSigs: true, NoLog: cfg.Log == nil,
+	}
+	if cfg.Listen != "" {
+		if opts.Host, opts.Port, err = listenAddress(ctx, cfg.Listen); err != nil {
+			return nil, err
+		}
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("start the embedded NATS server in %s: %w", dir, err)
+	}
+	if cfg.Log != nil {
+		srv.SetLoggerV2(serverLog{cfg.Log}, false, false, false)
+	}
+	go srv.Start() // ends with Close, which waits for it
+	if !srv.ReadyForConnections(cfg.StartWait) || !srv.JetStreamEnabled() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, fmt.Errorf("%w: JetStream did not start in %s; is it writable, and is there space?", ErrDir, dir)
+	}
+	return &Server{nats: srv, dir: dir, max: limit}, nil
+}
+
+// listenAddress finds out now, with a clear error, what the server would only log later.
+func listenAddress(ctx context.Context, address string) (string, int, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, fmt.Errorf("%w: %s: %w; write it as host:port", ErrListen, address, err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil || number < 0 || number > 65535 {
+		return "", 0, fmt.Errorf("%w: %s: the port must be a number from 0 to 65535", ErrListen, address)
+	}
+	var lc net.ListenConfig
+	probe, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", 0, fmt.Errorf("%w: %w; choose another address", ErrListen, err)
+	}
+	if err := probe.Close(); err != nil {
+		return "", 0, fmt.Errorf("%w: %w", ErrListen, err)
+	}
+	if number == 0 {
+		number = server.RANDOM_PORT
+	}
+	return host, number, nil
+}
+
+// ClientURL is the address for workers in other processes; empty without a port.
+func (s *Server) ClientURL() string {
+	if s.nats.Addr() == nil {
+		return ""
+	}
+	return s.nats.ClientURL()
+}
+
+// Watch returns when ctx ends or when the server has switched JetStream off, as it does when the disk is full. In the
+// second case the error wraps messages.ErrStoreFull.
+func (s *Server) Watch(ctx context.Context) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if s.nats.Running() && !s.nats.JetStreamEnabled() {
+				return fmt.Errorf("%w: no more can be written in %s; free some space there, then resume", messages.ErrStoreFull, s.dir)
+			}
+		}
+	}
+}
+
+// Close stops the server, waits for it and unlocks the data directory.
+func (s *Server) Close() error {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	if err := s.lock.Unlock(); err != nil {
+		return fmt.Errorf("unlock %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// serverLog passes on what the server warns of; the rest of its log is of no use to a person with one process.
+type serverLog struct{ log *slog.Logger }
+
+func (l serverLog) Noticef(string, ...any) {}
+func (l serverLog) Debugf(string, ...any)  {}
+func (l serverLog) Tracef(string, ...any)  {}
+func (l serverLog) Warnf(f string, a ...any) {
+	l.log.Warn("nats server", "message", fmt.Sprintf(f, a...))
+}
+func (l serverLog) Errorf(f string, a ...any) {
+	l.log.Error("nats server", "message", fmt.Sprintf(f, a...))
+}
+func (l serverLog) Fatalf(f string, a ...any) {
+	l.log.Error("nats server", "message", fmt.Sprintf(f, a...))
+}

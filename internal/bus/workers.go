@@ -1,0 +1,54 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// SaveWorker says that a worker is there for the next ttl.
+func (b *Bus) SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Duration) error {
+	data, err := w.Encode()
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg("$KV." + bucketWorkers + "." + w.ID)
+	msg.Data = data
+	// Nobody else writes this key: the newest word of the worker stands.
+	if _, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgTTL(ttl)); err != nil {
+		return fmt.Errorf("say that worker %s is there: %w", w.ID, translate(err))
+	}
+	return nil
+}
+
+// RemoveWorker says that a worker has gone.
+func (b *Bus) RemoveWorker(ctx context.Context, id string) error {
+	return b.remove(ctx, bucketWorkers, id)
+}
+
+// ListWorkers reads who is there, in no order.
+func (b *Bus) ListWorkers(ctx context.Context) ([]*messages.Worker, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all []*messages.Worker
+	err := b.watch(ctx, bucketWorkers, ">", func(c *change) {
+		switch {
+		case c == nil:
+			cancel(errStopWatch)
+		case len(c.value) > 0:
+			if w, err := messages.DecodeWorker(c.value); err == nil {
+				all = append(all, w)
+			}
+		}
+	})
+	if err == nil && !errors.Is(context.Cause(ctx), errStopWatch) {
+		err = fmt.Errorf("list workers: %w", context.Cause(ctx))
+	}
+	return all, err
+}

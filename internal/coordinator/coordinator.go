@@ -1,0 +1,133 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/braidhq/braid/pkg/lease"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Config of a coordinator. The zero value of each field but ID is its default.
+type Config struct {
+	ID          string        // names this coordinator in the leader's slot; required
+	LeaseTTL    time.Duration // of a service's slots, whole seconds; 30 s
+	LeaderTTL   time.Duration // a dead leader is followed after this, whole seconds; 4 s
+	InFlight    int           // slots of every service, whatever its definition says; 0: the definition's
+	StallAfter  time.Duration // with items outstanding and no news for this long, they are published again; 1 min
+	ServiceWait time.Duration // until an automatic resume after a service's interruption that named no time; 30 s
+}
+
+func (c Config) withDefaults() Config {
+	if c.LeaseTTL == 0 {
+		c.LeaseTTL = 30 * time.Second
+	}
+	if c.LeaderTTL == 0 {
+		c.LeaderTTL = 4 * time.Second
+	}
+	if c.StallAfter == 0 {
+		c.StallAfter = time.Minute
+	}
+	if c.ServiceWait == 0 {
+		c.ServiceWait = 30 * time.Second
+	}
+	return c
+}
+
+// Ports are the coordinator's connections to the world.
+type Ports struct {
+	Queries     Queries
+	Catalogue   Catalogue
+	Items       Items
+	Results     Results
+	Services    Services
+	Definitions Definitions
+	Leader      lease.Store
+	NewID       func() string // ids of queries
+	Now         func() time.Time
+	Log         *slog.Logger
+}
+
+// Coordinator accepts commands, and leads queries while Run runs. It is safe for concurrent use.
+type Coordinator struct {
+	cfg   Config
+	ports Ports
+	log   *slog.Logger
+}
+
+// New makes a coordinator.
+func New(cfg Config, ports Ports) (*Coordinator, error) {
+	cfg = cfg.withDefaults()
+	if err := messages.CheckName(cfg.ID); err != nil {
+		return nil, fmt.Errorf("coordinator id: %w", err)
+	}
+	if cfg.InFlight < 0 || cfg.InFlight > messages.MaxSlots {
+		return nil, fmt.Errorf("in_flight is %d; use 1 to %d", cfg.InFlight, messages.MaxSlots)
+	}
+	return &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID)}, nil
+}
+
+// Run leads whenever it holds the leader's slot, until ctx ends, and then returns nil.
+func (c *Coordinator) Run(ctx context.Context) error {
+	seat, err := lease.New(c.ports.Leader, "coordinator", lease.Config{
+		Slots: 1, Holder: c.cfg.ID, TTL: c.cfg.LeaderTTL,
+		OnError: func(err error) { c.log.Warn("leader's slot", "error", err) },
+	})
+	if err != nil {
+		return fmt.Errorf("leader's slot: %w", err)
+	}
+	keeping, letGo := context.WithCancel(context.WithoutCancel(ctx))
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		if err := seat.Run(keeping); err != nil {
+			c.log.Error("leader's slot", "error", err)
+		}
+	})
+	defer watch.Wait()
+	defer letGo()
+	for ctx.Err() == nil {
+		slot, err := seat.Acquire(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("leader's slot: %w", err)
+		}
+		c.leadUnder(ctx, slot)
+	}
+	return nil
+}
+
+func (c *Coordinator) leadUnder(ctx context.Context, slot *lease.Slot) {
+	leading, done := slot.Context(ctx)
+	defer done()
+	c.log.Info("leading", "generation", slot.Generation())
+	for leading.Err() == nil {
+		if err := c.lead(leading); err != nil && leading.Err() == nil {
+			c.log.Warn("watch of the queries lost, watching again", "error", err)
+			pause(leading, time.Second)
+		}
+	}
+	if errors.Is(context.Cause(leading), lease.ErrLost) {
+		c.log.Warn("no longer leading")
+	}
+	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := slot.Release(release); err != nil {
+		c.log.Warn("leader's slot not released; it expires", "error", err)
+	}
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

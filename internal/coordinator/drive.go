@@ -1,0 +1,338 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/resume"
+)
+
+const (
+	publishAtOnce = 256
+	progressEvery = time.Second
+	newsBacklog   = 4096
+)
+
+// driver leads one run of one query. It is used by one goroutine; the trackers talk to it through news.
+type driver struct {
+	c       *Coordinator
+	log     *slog.Logger
+	at      seen // the record as this driver last knew it
+	pinned  *pinned
+	run     *resume.Run
+	news    chan any // *messages.ResultHeader, *messages.Interruption, lostResult, caughtUp
+	behind  int      // trackers that have not caught up
+	items   map[messages.Position]*messages.Item
+	recheck bool // items may be with workers already, from a coordinator before this one
+
+	next      func() (planner.Chunk, bool)
+	stop      func()
+	nextIndex int
+	exhausted bool
+
+	lastNews time.Time
+	saved    time.Time
+	dirty    bool
+}
+
+type (
+	lostResult messages.Position
+	caughtUp   struct{}
+)
+
+// drive leads a run until it has settled, or until somebody else changes the record, and returns the newest record it
+// knows. It begins by deriving what is complete from the streams.
+func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen, error) {
+	p, err := c.open(ctx, s.query)
+	if err != nil {
+		return s, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	d := &driver{
+		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
+		run:  resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p)),
+		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
+	}
+	d.rewind()
+	defer func() { d.stop() }()
+	if s.query.State == messages.Stopping {
+		d.run.Stopping(s.query.Stop, c.ports.Now())
+	}
+	var trackers sync.WaitGroup
+	defer trackers.Wait()
+	defer cancel()
+	lost := make(chan error, 2)
+	trackers.Go(func() { lost <- d.trackResults(ctx) })
+	trackers.Go(func() { lost <- d.trackInterruptions(ctx) })
+	err = d.loop(ctx, box, lost)
+	return d.at, err
+}
+
+func (c *Coordinator) limits(p *pinned) resume.Limits {
+	return resume.Limits{
+		Window: max(16, 3*p.slots), DrainFor: (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
+		QuotaWait: p.quotaWait,
+	}
+}
+
+func (d *driver) trackResults(ctx context.Context) error {
+	return d.c.ports.Results.TrackResults(ctx, d.at.id, func(h *messages.ResultHeader) {
+		d.tell(ctx, h)
+	}, func(p messages.Position, err error) {
+		d.log.Error("a stored result cannot be read; its position is pending again", "position", p, "error", err)
+		d.tell(ctx, lostResult(p))
+	}, func() { d.tell(ctx, caughtUp{}) })
+}
+
+func (d *driver) trackInterruptions(ctx context.Context) error {
+	return d.c.ports.Results.TrackInterruptions(ctx, d.at.id, func(m *messages.Interruption) {
+		d.tell(ctx, m)
+	}, func(err error) {
+		d.log.Error("an event cannot be read", "error", err)
+	}, func() { d.tell(ctx, caughtUp{}) })
+}
+
+func (d *driver) tell(ctx context.Context, what any) {
+	select {
+	case d.news <- what:
+	case <-ctx.Done():
+	}
+}
+
+// loop takes in news and takes the next action, in turn.
+func (d *driver) loop(ctx context.Context, box <-chan seen, lost <-chan error) error {
+	d.lastNews = d.c.ports.Now()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		if d.behind == 0 {
+			over, err := d.act(ctx)
+			if err != nil || over {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-lost:
+			if err == nil {
+				err = errors.New("a tracker ended")
+			}
+			return err
+		case s := <-box:
+			if over, err := d.changed(ctx, s); err != nil || over {
+				return err
+			}
+		case what := <-d.news:
+			if err := d.takeIn(ctx, what); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if err := d.tick(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// changed takes in a record that somebody else has written.
+func (d *driver) changed(ctx context.Context, s seen) (over bool, err error) {
+	if s.revision <= d.at.revision {
+		return false, nil
+	}
+	run := d.at.query.Run
+	service := d.at.query.Service
+	d.at = s
+	if s.query != nil && s.query.State.Active() && s.query.Run == run {
+		return false, nil
+	}
+	d.log.Info("the query's record was changed; its items are taken back")
+	return true, d.c.ports.Items.PurgeItems(ctx, service, s.id)
+}
+
+// takeIn takes in one piece of news, and all that came with it.
+func (d *driver) takeIn(ctx context.Context, what any) error {
+	d.lastNews = d.c.ports.Now()
+	for {
+		if err := d.takeInOne(ctx, what); err != nil {
+			return err
+		}
+		select {
+		case what = <-d.news:
+		default:
+			return nil
+		}
+	}
+}
+
+func (d *driver) takeInOne(ctx context.Context, what any) error {
+	d.dirty = true
+	switch m := what.(type) {
+	case caughtUp:
+		d.behind--
+	case *messages.ResultHeader:
+		if m.Position.IsChild() || m.Position.Index() >= d.at.query.Chunks {
+			d.log.Error("a result of a position that the plan does not have is left alone", "position", m.Position)
+			return nil
+		}
+		if !d.run.Result(m) {
+			return d.c.ports.Results.RemoveResult(ctx, d.at.id, m.Position)
+		}
+		delete(d.items, m.Position)
+	case *messages.Interruption:
+		d.run.Interruption(m, d.c.ports.Now())
+		if !d.run.Outstanding(m.Position) {
+			delete(d.items, m.Position)
+		}
+	case lostResult:
+		d.run.Lost(messages.Position(m))
+		return d.c.ports.Results.RemoveResult(ctx, d.at.id, messages.Position(m))
+	}
+	return nil
+}
+
+// tick saves progress, and publishes again what nobody has spoken of for long: the queue may have lost it.
+func (d *driver) tick(ctx context.Context) error {
+	now := d.c.ports.Now()
+	if d.behind == 0 && len(d.items) > 0 && now.Sub(d.lastNews) > d.c.cfg.StallAfter {
+		d.log.Warn("no news for long; publishing again what is outstanding", "items", len(d.items))
+		d.lastNews = now
+		again := make([]*messages.Item, 0, len(d.items))
+		for _, item := range d.items {
+			item.Recheck = true
+			again = append(again, item)
+		}
+		if err := d.c.ports.Items.PublishItems(ctx, again); err != nil {
+			return err
+		}
+	}
+	return d.saveProgress(ctx)
+}
+
+func (d *driver) saveProgress(ctx context.Context) error {
+	if !d.dirty || d.behind > 0 {
+		return nil
+	}
+	d.dirty = false
+	if err := d.c.ports.Catalogue.SaveProgress(ctx, d.run.Progress(d.c.ports.Now())); err != nil {
+		d.dirty = true
+		return err
+	}
+	return nil
+}
+
+// act takes actions until there is one to wait for. over: the run has settled.
+func (d *driver) act(ctx context.Context) (over bool, err error) {
+	for {
+		recorded := d.at.query.State == messages.Stopping
+		switch action := d.run.Next(d.c.ports.Now(), d.exhausted, recorded); action.Kind {
+		case resume.Wait:
+			return false, nil
+		case resume.Rewind:
+			d.rewind()
+			d.recheck = true
+		case resume.Dispatch:
+			if err := d.dispatch(ctx, action.Count); err != nil {
+				return false, err
+			}
+			if len(d.news) > 0 {
+				return false, nil // hear first what came meanwhile
+			}
+		case resume.Stop:
+			d.log.Warn("stopping", "kind", action.Stop.Kind, "reason", action.Stop.Reason, "position", action.Stop.Position)
+			if err := d.save(ctx, messages.Stopping, action.Stop); err != nil {
+				return true, d.superseded(ctx, err)
+			}
+		case resume.Settle:
+			return true, d.settle(ctx, action)
+		}
+	}
+}
+
+// settle takes back what is queued, and writes how the run ended.
+func (d *driver) settle(ctx context.Context, action resume.Action) error {
+	if err := d.c.ports.Items.PurgeItems(ctx, d.at.query.Service, d.at.id); err != nil {
+		return err
+	}
+	if err := d.saveProgress(ctx); err != nil {
+		return err
+	}
+	d.log.Info("settled", "state", action.State)
+	return d.superseded(ctx, d.save(ctx, action.State, action.Stop))
+}
+
+func (d *driver) save(ctx context.Context, state messages.QueryState, stop *messages.Stop) error {
+	q := *d.at.query
+	q.State, q.Stop, q.Updated = state, stop, d.c.ports.Now()
+	if stop != nil && stop.At.IsZero() {
+		dated := *stop
+		dated.At = q.Updated
+		q.Stop = &dated
+	}
+	revision, err := d.c.ports.Queries.SaveQuery(ctx, &q, d.at.revision)
+	if err != nil {
+		return err
+	}
+	d.at = seen{id: d.at.id, query: &q, revision: revision, old: d.at.old}
+	return nil
+}
+
+// superseded turns a lost compare-and-set into the record of whoever won it.
+func (d *driver) superseded(ctx context.Context, err error) error {
+	if !errors.Is(err, messages.ErrConflict) {
+		return err
+	}
+	d.at, err = d.c.reload(ctx, d.at)
+	return err
+}
+
+// rewind begins the plan again.
+func (d *driver) rewind() {
+	if d.stop != nil {
+		d.stop()
+	}
+	d.next, d.stop = iter.Pull(d.pinned.plan.All())
+	d.nextIndex, d.exhausted = 0, false
+}
+
+// dispatch queues up to n of the next positions that are neither decided nor outstanding.
+func (d *driver) dispatch(ctx context.Context, n int) error {
+	n = min(n, publishAtOnce)
+	var batch []*messages.Item
+	for len(batch) < n {
+		chunk, more := d.next()
+		if !more {
+			d.exhausted = true
+			break
+		}
+		p := messages.PositionAt(d.nextIndex)
+		d.nextIndex++
+		if d.run.Decided(p) || d.run.Outstanding(p) {
+			continue
+		}
+		task, err := d.pinned.task(chunk)
+		if err != nil {
+			return fmt.Errorf("position %s: %w", p, err)
+		}
+		q := d.at.query
+		batch = append(batch, &messages.Item{
+			V: messages.Version, Query: q.ID, Run: q.Run, Position: p, Service: q.Service, Definition: q.Definition,
+			Collection: q.Collection, Task: task, Dispatched: d.c.ports.Now(), Recheck: d.recheck,
+		})
+	}
+	for _, item := range batch {
+		d.run.Dispatched(item.Position)
+		d.items[item.Position] = item
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return d.c.ports.Items.PublishItems(ctx, batch)
+}

@@ -1,0 +1,62 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Queries stores the records of queries.
+type Queries interface {
+	// CreateQuery stores a new query and its spec; the error wraps messages.ErrConflict when the id is taken.
+	CreateQuery(ctx context.Context, q *messages.Query, spec []byte) error
+	// SaveQuery is compare-and-set; the error wraps messages.ErrConflict when revision is not the last.
+	SaveQuery(ctx context.Context, q *messages.Query, revision uint64) (uint64, error)
+	// LoadQuery's error wraps messages.ErrNotFound.
+	LoadQuery(ctx context.Context, id string) (*messages.Query, uint64, error)
+	LoadSpec(ctx context.Context, q *messages.Query) ([]byte, error)
+	RemoveQuery(ctx context.Context, q *messages.Query) error
+}
+
+// Catalogue shows the records of all queries, and their cached progress.
+type Catalogue interface {
+	ListQueries(ctx context.Context) ([]*messages.Query, error)
+	// WatchQueries calls on with each record and each change, a removed one as nil, and caughtUp once in between. It
+	// returns when ctx ends, or when the watch is lost.
+	WatchQueries(ctx context.Context, on func(id string, q *messages.Query, revision uint64, err error), caughtUp func()) error
+	SaveProgress(ctx context.Context, p *messages.Progress) error
+	LoadProgress(ctx context.Context, id string) (*messages.Progress, error)
+}
+
+// Items is the queue of what workers are to do.
+type Items interface {
+	// EnsureQueue makes a service's queue; pending bounds the items in workers' hands.
+	EnsureQueue(ctx context.Context, service string, pending int, ackWait time.Duration) error
+	// PublishItems queues items; one that is queued already is as good as published. After an error some may be queued.
+	PublishItems(ctx context.Context, items []*messages.Item) error
+	PurgeItems(ctx context.Context, service, query string) error
+}
+
+// Results is what workers have made durable. The trackers begin at the first message of the query, call caughtUp once all
+// that was there has been seen, and return when ctx ends or when the stream can no longer be followed.
+type Results interface {
+	TrackResults(ctx context.Context, query string, on func(*messages.ResultHeader), bad func(messages.Position, error), caughtUp func()) error
+	TrackInterruptions(ctx context.Context, query string, on func(*messages.Interruption), bad func(error), caughtUp func()) error
+	// Result reads a position's rows as JSON lines; the error wraps messages.ErrNotFound or messages.ErrDamaged.
+	Result(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error)
+	RemoveResult(ctx context.Context, query string, p messages.Position) error
+}
+
+// Services stores what workers need to know of services.
+type Services interface {
+	PutDefinition(ctx context.Context, digest string, text []byte) error
+	Definition(ctx context.Context, digest string) ([]byte, error)
+	// UpdateService changes a record by compare-and-set; edit sees nil when there is none, and returns nil to leave it.
+	UpdateService(ctx context.Context, name string, edit func(*messages.Service) *messages.Service) error
+}
+
+// Definitions finds the service definition of a name as it is to be pinned. The error names the nearest known names.
+type Definitions interface {
+	Pinned(name string) ([]byte, error)
+}

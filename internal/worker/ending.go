@@ -1,0 +1,26 @@
+package worker
+
+import (
+	"errors"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// interrupted ends an item with an interruption.
+type interrupted struct{ message *messages.Interruption }
+
+func (e *interrupted) Error() string { return string(e.message.Kind) + ": " + e.message.Reason }
+
+// failed ends an item with a deterministic failure.
+type failed struct{ failure *messages.Failure }
+
+func (e *failed) Error() string { return e.failure.Class + ": " + e.failure.Message }
+
+var (
+	// errDropped ends an item that nobody asks for any more.
+	errDropped = errors.New("the query was cancelled, or asks for this position in a later run")
+	// errLost ends an item whose lease could not be trusted to its end: what was fetched under it is thrown away.
+	errLost = errors.New("the lease was lost")
+	// errAgain asks for the walk to begin again: its cursors are gone.
+	errAgain = errors.New("the page walk begins again")
+)

@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/braidhq/braid/pkg/lease"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+const (
+	takeAtOnce = 32
+	takeWait   = 5 * time.Second
+	retryTake  = 500 * time.Millisecond
+)
+
+// intake takes the items of one service and holds its slots.
+type intake struct {
+	worker  *Worker
+	service string
+	beat    time.Duration // between signs of life for an item in hand
+
+	mu    sync.Mutex // guards both below
+	slots *lease.Semaphore
+	want  *messages.Service
+}
+
+func newIntake(w *Worker, svc *messages.Service) *intake {
+	return &intake{worker: w, service: svc.Name, want: svc, beat: svc.AckWait() / 3}
+}
+
+// update takes in a changed record of the service.
+func (in *intake) update(svc *messages.Service) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.want = svc
+	if in.slots != nil {
+		if err := in.slots.SetSlots(svc.Slots); err != nil {
+			in.worker.log.Error("slots not changed", "service", in.service, "error", err)
+		}
+	}
+}
+
+func (in *intake) open() (*lease.Semaphore, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	log := in.worker.log.With("service", in.service)
+	slots, err := lease.New(in.worker.ports.Leases, in.service, lease.Config{
+		Slots: in.want.Slots, Holder: in.worker.cfg.ID, TTL: in.want.LeaseTTL,
+		OnError: func(err error) { log.Warn("lease", "error", err) },
+	})
+	in.slots = slots
+	return slots, err
+}
+
+// run takes items until ctx ends; the items run under work. The slots live until all items that use them have ended.
+func (in *intake) run(ctx, work context.Context) {
+	log := in.worker.log.With("service", in.service)
+	slots, err := in.open()
+	if err != nil {
+		log.Error("the service is not served", "error", err)
+		return
+	}
+	keeping, letGo := context.WithCancel(context.WithoutCancel(ctx))
+	var watch, items sync.WaitGroup
+	watch.Go(func() {
+		if err := slots.Run(keeping); err != nil {
+			log.Error("the lease ended", "error", err)
+		}
+	})
+	var queue Queue
+	for ctx.Err() == nil {
+		if queue == nil {
+			if queue, err = in.worker.ports.Queues.Queue(ctx, in.service); err != nil {
+				in.complain(ctx, err)
+				queue = nil
+				continue
+			}
+		}
+		if err := in.take(ctx, work, queue, &items); err != nil {
+			queue = nil
+			in.complain(ctx, err)
+		}
+	}
+	items.Wait()
+	letGo()
+	watch.Wait()
+}
+
+func (in *intake) complain(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	level := in.worker.log.Warn
+	if errors.Is(err, messages.ErrUnreachable) || errors.Is(err, messages.ErrNotFound) {
+		level = in.worker.log.Debug // the connection says so itself, once
+	}
+	level("no items, trying again", "service", in.service, "error", err)
+	pause(ctx, retryTake)
+}
+
+// take starts as many items as there is room for. While there is work it asks for no more than it can run at once, so
+// that no item waits here while another worker has room; when there is none, it waits for one without holding room.
+func (in *intake) take(ctx, work context.Context, queue Queue, items *sync.WaitGroup) error {
+	room := in.worker.room
+	if err := room.Acquire(ctx, 1); err != nil {
+		return nil //nolint:nilerr // ctx has ended
+	}
+	n := 1
+	for n < takeAtOnce && room.TryAcquire(1) {
+		n++
+	}
+	taken, err := queue.Take(ctx, n, 0)
+	if err == nil && len(taken) == 0 {
+		room.Release(int64(n))
+		if taken, err = queue.Take(ctx, 1, takeWait); err != nil || len(taken) == 0 {
+			return err
+		}
+		n = 1
+		if room.Acquire(ctx, 1) != nil {
+			in.handBack(taken)
+			return nil
+		}
+	}
+	room.Release(int64(n - len(taken)))
+	for _, d := range taken {
+		in.worker.busy.add(1)
+		items.Go(func() {
+			defer in.worker.busy.add(-1)
+			defer room.Release(1)
+			in.handle(work, d)
+		})
+	}
+	return err
+}
+
+func (in *intake) handBack(taken []Delivery) {
+	for _, d := range taken {
+		if err := d.HandBack(); err != nil {
+			in.worker.log.Warn("item not handed back; it comes again by itself", "error", err)
+		}
+	}
+}
+
+// handle runs one item and sees to its end.
+func (in *intake) handle(work context.Context, d Delivery) {
+	item := d.Item()
+	log := in.worker.log.With("query", item.Query, "position", item.Position)
+	done := make(chan struct{})
+	var beats sync.WaitGroup
+	beats.Go(func() { in.keepAlive(d, done) })
+	err := newChunk(in, d).run(work)
+	close(done)
+	beats.Wait()
+
+	var stopped *interrupted
+	switch {
+	case err == nil:
+	case errors.As(err, &stopped):
+		err = in.worker.ports.Results.PublishInterruption(work, stopped.message)
+	case errors.Is(err, errDropped):
+		err = nil
+	}
+	if err == nil {
+		if err = d.Done(context.WithoutCancel(work)); err != nil {
+			log.Warn("item not acknowledged; it comes again and is found done", "error", err)
+		}
+		return
+	}
+	if errors.Is(context.Cause(work), ErrStopping) {
+		in.handBack([]Delivery{d})
+		return
+	}
+	log.Warn("item left for another try", "error", err)
+}
+
+// keepAlive tells the queue that the item is being worked on.
+func (in *intake) keepAlive(d Delivery, done <-chan struct{}) {
+	tick := time.NewTicker(in.beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			if err := d.InProgress(); err != nil {
+				in.worker.log.Debug("no sign of life sent", "error", err)
+			}
+		}
+	}
+}

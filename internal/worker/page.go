@@ -1,0 +1,223 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/retry"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+const maxRefusals = 20 // short quota waits that one page may cost before the item is given up
+
+// page fetches one page, trying again as the policy allows. Between tries no slot is held.
+func (c *chunk) page(ctx context.Context, cursor string) (service.Page, error) {
+	budget := c.up.Retry.Budget(c.w.ports.Now())
+	for try, refusals := 1, 0; ; try++ {
+		if err := c.ready(ctx); err != nil {
+			return service.Page{}, err
+		}
+		page, err := c.fetch(ctx, cursor, try)
+		var answer *service.ResponseError
+		switch {
+		case err == nil:
+			return page, nil
+		case !errors.As(err, &answer):
+			return service.Page{}, err
+		}
+		c.refusal = answer
+		switch answer.Class {
+		case service.ClassNoData:
+			return service.Page{}, nil
+		case service.ClassCursorGone:
+			return service.Page{}, errAgain
+		case service.ClassQuota:
+			if refusals++; refusals > maxRefusals {
+				return service.Page{}, c.interrupt(messages.QuotaExhausted, answer.Status, answer.Message, c.quotaUntil(answer))
+			}
+			if err := c.closeGate(ctx, answer); err != nil {
+				return service.Page{}, err
+			}
+			continue
+		case service.ClassTransient, service.ClassBadPage:
+			wait, again := c.again2(budget, answer)
+			if !again {
+				return service.Page{}, c.giveUp(answer)
+			}
+			if err := c.backOff(ctx, wait); err != nil {
+				return service.Page{}, err
+			}
+		default:
+			return service.Page{}, &failed{failureOf(answer)}
+		}
+	}
+}
+
+func (c *chunk) again2(budget *retry.Budget, answer *service.ResponseError) (time.Duration, bool) {
+	return 0, false
+}
+
+// giveUp says what a page becomes when its tries are used up.
+func (c *chunk) giveUp(answer *service.ResponseError) error {
+	switch {
+	case answer.Class == service.ClassBadPage:
+		return &failed{failureOf(answer)}
+	case answer.GivesUpAs != "" && answer.GivesUpAs != service.ClassTransient:
+		f := failureOf(answer)
+		f.Class = string(answer.GivesUpAs)
+		return &failed{f}
+	}
+	return c.interrupt(messages.ServiceInterrupted, answer.Status, answer.Message, time.Time{})
+}
+
+// fetch sends one request under the slot. What comes back after the lease was lost is thrown away.
+func (c *chunk) fetch(ctx context.Context, cursor string, try int) (service.Page, error) {
+	covered, cancel := c.slot.Context(ctx)
+	defer cancel()
+	c.held = c.slot.Generation()
+	c.header.Requests++
+	sent := c.w.ports.Now()
+	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, cursor)
+	took := c.w.ports.Now().Sub(sent)
+	c.header.Upstream += took
+
+	record := messages.Execution{
+		Position: c.item.Position, Attempt: c.attempt, Page: c.header.Pages, Try: try, Class: string(service.ClassOK),
+		Status: page.Status, Bytes: page.Bytes, Sent: sent, Upstream: took, SlotWait: c.header.SlotWait,
+	}
+	valid := c.slot.Valid()
+	var answer *service.ResponseError
+	switch {
+	case errors.Is(context.Cause(ctx), ErrStopping):
+		err = ErrStopping
+		record.Class = "stopped"
+	case !valid:
+		err = errLost
+		record.Class = "lost"
+	case err != nil && !errors.As(err, &answer):
+		answer = &service.ResponseError{Class: service.ClassTransient, Message: err.Error(), Err: err}
+		err = answer
+	}
+	if answer != nil {
+		answer.Message = messages.Text(answer.Message)
+		record.Class, record.Status = string(answer.Class), answer.Status
+	}
+	c.w.recorder.add(c.item, record)
+	return page, err
+}
+
+// ready returns nil when a request may be sent now: the query runs, the gate is open, and a slot is held.
+func (c *chunk) ready(ctx context.Context) error {
+	for {
+		if err := c.wanted(); err != nil {
+			return err
+		}
+		if gate := c.w.board.closed(c.item.Service, c.w.ports.Now()); gate != nil {
+			if err := c.waitForGate(ctx, gate); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.slot != nil && c.slot.Valid() {
+			return nil
+		}
+		if c.slot != nil {
+			c.slot = nil
+			return errLost
+		}
+		if err := c.acquire(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// wanted asks the board whether the item is still to be run. A walk that has begun is finished when the query only stops.
+func (c *chunk) wanted() error {
+	switch c.w.board.standing(c.item) {
+	case messages.Running:
+		return nil
+	case messages.Stopping, messages.Interrupted:
+		if c.header.Pages > 0 {
+			return nil
+		}
+		return c.interrupt(messages.HandedBack, 0, "the query is stopping", time.Time{})
+	default:
+		return errDropped
+	}
+}
+
+func (c *chunk) acquire(ctx context.Context) error {
+	before := c.w.ports.Now()
+	slot, err := c.in.slots.Acquire(ctx)
+	c.header.SlotWait += c.w.ports.Now().Sub(before)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return fmt.Errorf("acquire a slot: %w", err)
+	}
+	c.slot = slot
+	return nil
+}
+
+// closeGate closes the service for all workers, and for this one at once.
+func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) error {
+	gate := &messages.Gate{
+		V: messages.Version, Service: c.item.Service, Until: c.quotaUntil(answer), Reason: messages.Text(answer.Message),
+		Worker: c.w.cfg.ID, At: c.w.ports.Now(),
+	}
+	c.w.board.gate(gate)
+	c.release(ctx)
+	if err := c.w.ports.Records.CloseGate(ctx, gate); err != nil {
+		return fmt.Errorf("close the gate of %s: %w", c.item.Service, err)
+	}
+	c.log.Warn("quota refused; the service's gate is closed", "service", c.item.Service, "until", gate.Until, "message", answer.Message)
+	return nil
+}
+
+const maxGate = 24 * time.Hour // a hint beyond this is not believed
+
+func (c *chunk) quotaUntil(answer *service.ResponseError) time.Time {
+	wait := answer.RetryAfter
+	if wait <= 0 {
+		wait = c.up.QuotaWait
+	}
+	return c.w.ports.Now().Add(min(wait, maxGate))
+}
+
+// waitForGate waits out a short closure with the item in hand, and gives the item up for a long one.
+func (c *chunk) waitForGate(ctx context.Context, gate *messages.Gate) error {
+	c.release(ctx)
+	wait := gate.Until.Sub(c.w.ports.Now())
+	if wait > c.w.cfg.ShortWait {
+		status, reason := 0, "the gate of "+c.item.Service+" is closed: "+gate.Reason
+		if c.refusal != nil && c.refusal.Class == service.ClassQuota {
+			status, reason = c.refusal.Status, c.refusal.Message
+		}
+		return c.interrupt(messages.QuotaExhausted, status, reason, gate.Until)
+	}
+	return c.backOff(ctx, wait)
+}
+
+// backOff waits without a slot, and ends early when the query is no longer to be run.
+func (c *chunk) backOff(ctx context.Context, wait time.Duration) error {
+	c.release(ctx)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		news := c.w.board.news()
+		if err := c.wanted(); err != nil {
+			return err
+		}
+		select {
+		case <-timer.C:
+			return nil
+		case <-news:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/retry"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// Delivery is an item in this worker's hands.
+type Delivery interface {
+	Item() *messages.Item
+	Redelivered() bool
+	Done(ctx context.Context) error // waits until the item is removed
+	HandBack() error                // puts it back at once
+	InProgress() error              // restarts the queue's patience
+}
+
+// Queue gives out the items of one service.
+type Queue interface {
+	// Take waits up to wait for at most n items; wait 0 takes what is there.
+	Take(ctx context.Context, n int, wait time.Duration) ([]Delivery, error)
+}
+
+// Queues opens queues.
+type Queues interface {
+	Queue(ctx context.Context, service string) (Queue, error)
+}
+
+// Result collects the rows of one attempt; nothing is a result before Commit. Not for concurrent use.
+type Result interface {
+	Write(ctx context.Context, rows []byte) error
+	// Commit is all or nothing. The error wraps messages.ErrExists when the position has a result already.
+	Commit(ctx context.Context, h *messages.ResultHeader) error
+	Abort(ctx context.Context) error
+}
+
+// Results stores results and the events beside them. Publishing twice does no harm.
+type Results interface {
+	NewResult(query, attempt string) Result
+	HasResult(ctx context.Context, query string, p messages.Position) (bool, error)
+	PublishInterruption(ctx context.Context, m *messages.Interruption) error
+	PublishExecutions(ctx context.Context, m *messages.Executions) error
+}
+
+// Records is what all processes share. The watches call back with what is there and with each change, and return when ctx
+// ends or when the watch is lost.
+type Records interface {
+	WatchServices(ctx context.Context, on func(*messages.Service, error)) error
+	WatchGates(ctx context.Context, on func(*messages.Gate, error)) error
+	WatchQueries(ctx context.Context, on func(id string, q *messages.Query, revision uint64, err error), caughtUp func()) error
+	CloseGate(ctx context.Context, g *messages.Gate) error
+	SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Duration) error
+}
+
+// Upstream is what the worker needs to run items of one collection.
+type Upstream struct {
+	Adapter   service.Adapter
+	Retry     retry.Policy
+	QuotaWait time.Duration // assumed until a refused request may be tried again when the service says no time
+	MaxPages  int           // most pages of one chunk
+}
+
+// Upstreams finds the upstream of an item from the definition that its query pinned. A *service.ResponseError is a
+// deterministic failure of the item; any other error is one of the store, and the item is left for later. Results are cached
+// by the implementation.
+type Upstreams interface {
+	Upstream(ctx context.Context, item *messages.Item) (*Upstream, error)
+}

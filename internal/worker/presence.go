@@ -1,0 +1,30 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+const (
+	presenceTTL   = 15 * time.Second
+	presenceEvery = presenceTTL / 3
+)
+
+// presence says that the worker is there until ctx ends. Nothing that is correct depends on it.
+func (w *Worker) presence(ctx context.Context) error {
+	started := w.ports.Now()
+	for {
+		me := &messages.Worker{
+			V: messages.Version, ID: w.cfg.ID, Host: w.cfg.Host, Version: w.cfg.Version,
+			Concurrency: w.cfg.Concurrency, Running: w.busy.value(), Started: started, Seen: w.ports.Now(),
+		}
+		if err := w.ports.Records.SaveWorker(ctx, me, presenceTTL); err != nil && ctx.Err() == nil {
+			w.log.Warn("presence not recorded", "error", err)
+		}
+		if !pause(ctx, presenceEvery) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package frame
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// viewColumn is a column of the table in terms of the stored rows. Rename, drop, select, add and cast only change the
+// view; the stored rows stay as they are.
+type viewColumn struct {
+	Column
+	source   int // index of the stored column, constant when there is none
+	constant string
+	casts    []Type // what the text must also fit, in order
+}
+
+const noSource = -1
+
+func (c *viewColumn) value(stored Row) Value {
+	v := Value{Text: c.constant}
+	if c.source != noSource {
+		v = stored[c.source]
+	}
+	for _, t := range c.casts {
+		if v.Null || !fits(t, v.Text) {
+			return Value{Null: true}
+		}
+	}
+	return v
+}
+
+// finalizer is finalize, compiled against the columns that there are.
+type finalizer struct {
+	view  []viewColumn
+	steps []step
+}
+
+// step is an operation that has to look at the rows.
+type step func(ctx context.Context, t *Table) error
+
+func newFinalizer(shape Shape, columns []storedColumn) (*finalizer, error) {
+	f := &finalizer{}
+	for i, c := range columns {
+		f.view = append(f.view, viewColumn{Column: c.Column, source: i})
+	}
+	for i, op := range shape.Finalize {
+		if err := f.compile(op); err != nil {
+			return nil, fmt.Errorf("%w: finalize[%d]: %w", ErrShape, i, err)
+		}
+	}
+	if len(shape.Select) > 0 {
+		if err := f.choose(shape.Select); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrShape, err)
+		}
+	}
+	return f, nil
+}
+
+func (f *finalizer) compile(op Operation) error {
+	switch {
+	case len(op.Rename) > 0:
+		return f.rename(op.Rename)
+	case len(op.Drop) > 0:
+		return f.drop(op.Drop)
+	case len(op.Select) > 0:
+		return f.choose(op.Select)
+	case len(op.Add) > 0:
+		return f.add(op.Add)
+	case len(op.Cast) > 0:
+		return f.cast(op.Cast)
+	case len(op.Filter) > 0:
+		return f.filter(op.Filter)
+	case len(op.Sort) > 0:
+		return f.sort(op.Sort)
+	}
+	f.limit(*op.Limit)
+	return nil
+}
+
+func (f *finalizer) find(what, name string) (int, error) {
+	i := slices.IndexFunc(f.view, func(c viewColumn) bool { return c.Name == name })
+	if i < 0 {
+		names := make([]string, len(f.view))
+		for i, c := range f.view {
+			names[i] = c.Name
+		}
+		return 0, fmt.Errorf("%s: no column %q here; the columns are %s; declare a field of that name if rows may lack it",
+			what, name, clip(strings.Join(names, ", ")))
+	}
+	return i, nil
+}
+
+func (f *finalizer) rename(names map[string]string) error {
+	renamed := slices.Clone(f.view)
+	for old, name := range sorted(names) {
+		i, err := f.find("rename", old)
+		if err != nil {
+			return err
+		}
+		if name == "" {
+			return fmt.Errorf("rename: %q to an empty name", old)
+		}
+		renamed[i].Name = name
+	}
+	seen := make(map[string]bool, len(renamed))
+	for _, c := range renamed {
+		if seen[c.Name] {
+			return fmt.Errorf("rename: two columns would be %q; drop one first", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	f.view = renamed
+	return nil
+}
+
+func (f *finalizer) drop(names []string) error {
+	for _, name := range names {
+		i, err := f.find("drop", name)
+		if err != nil {
+			return err
+		}
+		f.view = slices.Concat(f.view[:i], f.view[i+1:])
+	}
+	return nil
+}
+
+func (f *finalizer) choose(names []string) error {
+	chosen := make([]viewColumn, len(names))
+	for to, name := range names {
+		i, err := f.find("select", name)
+		if err != nil {
+			return err
+		}
+		chosen[to] = f.view[i]
+	}
+	f.view = chosen
+	return nil
+}
+
+func (f *finalizer) add(constants map[string]string) error {
+	for name, text := range sorted(constants) {
+		if name == "" {
+			return errors.New("add: an empty name")
+		}
+		if slices.ContainsFunc(f.view, func(c viewColumn) bool { return c.Name == name }) {
+			return fmt.Errorf("add: there is a column %q already; drop or rename it first", name)
+		}
+		f.view = append(slices.Clip(f.view), viewColumn{Column: Column{name, Text, true}, source: noSource, constant: text})
+	}
+	return nil
+}
+
+func (f *finalizer) cast(casts map[string]Type) error {
+	view := slices.Clone(f.view)
+	for i, c := range view {
+		if t, found := casts[c.Name]; found && t != c.Type {
+			f.steps = append(f.steps, countBad(c, t))
+			view[i].Type = t
+			view[i].casts = slices.Concat(c.casts, []Type{t})
+		}
+	}
+	for name := range sorted(casts) {
+		if _, err := f.find("cast", name); err != nil {
+			return err
+		}
+	}
+	f.view = view
+	return nil
+}
+
+// countBad reports the values that become null by a cast; the view makes them null.
+func countBad(c viewColumn, to Type) step {
+	return func(ctx context.Context, t *Table) error {
+		bad := BadField{Name: c.Name, Type: to}
+		for stored, err := range t.stored(ctx) {
+			if err != nil {
+				return fmt.Errorf("cast %s: %w", c.Name, err)
+			}
+			if v := c.value(stored); !v.Null && !fits(to, v.Text) {
+				bad.add(v.Text)
+			}
+		}
+		if bad.Count > 0 {
+			t.Report.Bad = append(t.Report.Bad, bad)
+		}
+		return nil
+	}
+}
+
+func (f *finalizer) filter(wanted map[string][]string) error {
+	type condition struct {
+		column viewColumn
+		texts  []string
+	}
+	var conditions []condition
+	for name, texts := range sorted(wanted) {
+		i, err := f.find("filter", name)
+		if err != nil {
+			return err
+		}
+		conditions = append(conditions, condition{f.view[i], texts})
+	}
+	f.steps = append(f.steps, func(ctx context.Context, t *Table) error {
+		kept, i := t.records[:0], 0
+		for stored, err := range t.stored(ctx) {
+			if err != nil {
+				return fmt.Errorf("filter: %w", err)
+			}
+			refused := slices.ContainsFunc(conditions, func(c condition) bool {
+				v := c.column.value(stored)
+				return v.Null || !slices.Contains(c.texts, v.Text)
+			})
+			if !refused {
+				kept = append(kept, t.records[i]) // never ahead of the row that is read
+			}
+			i++
+		}
+		t.records = kept
+		return nil
+	})
+	return nil
+}
+
+func (f *finalizer) sort(names []string) error {
+	columns := make([]viewColumn, len(names))
+	for to, name := range names {
+		i, err := f.find("sort", name)
+		if err != nil {
+			return err
+		}
+		columns[to] = f.view[i]
+	}
+	f.steps = append(f.steps, func(ctx context.Context, t *Table) error {
+		if err := t.sort(ctx, columns); err != nil {
+			return fmt.Errorf("sort by %s: %w", strings.Join(names, ", "), err)
+		}
+		return nil
+	})
+	return nil
+}
+
+func (t *Table) sort(ctx context.Context, by []viewColumn) error {
+	type entry struct {
+		key string
+		row record
+	}
+	entries := make([]entry, 0, len(t.records))
+	var keys slabs
+	var key []byte
+	for stored, err := range t.stored(ctx) {
+		if err != nil {
+			return err
+		}
+		key = key[:0]
+		for i := range by {
+			key = appendKey(key, by[i].Type, by[i].value(stored))
+		}
+		// The row's place ends its key: ties keep their order whatever the algorithm does.
+		place := len(entries)
+		key = binary.BigEndian.AppendUint64(key, uint64(place))
+		entries = append(entries, entry{keys.keep(key), t.records[place]})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	for i := range entries {
+		t.records[i] = entries[i].row
+	}
+	return context.Cause(ctx)
+}
+
+func (f *finalizer) limit(rows int) {
+	f.steps = append(f.steps, func(_ context.Context, t *Table) error {
+		t.records = t.records[:min(rows, len(t.records))]
+		return nil
+	})
+}
+
+// sorted walks a map in bytewise order of its keys: neither results nor errors may depend on a map's order.
+func sorted[V any](m map[string]V) func(yield func(string, V) bool) {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package frame
+
+// Report tells what became of the rows. It depends on the rows and the shape alone.
+type Report struct {
+	Read       int64      `json:"read"`              // rows read from the results
+	Rows       int64      `json:"rows"`              // rows of the table
+	Duplicates int64      `json:"duplicates"`        // rows left out because another row of the same key stayed
+	Bad        []BadField `json:"bad,omitempty"`     // in column order, then what casts found, in the order of the casts
+	Unknown    []string   `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
+}
+
+// BadField counts the values of a column that do not fit its type and are null in the table. All rows read count,
+// duplicates too; a cast counts the rows that were left when it ran.
+type BadField struct {
+	Name      string   `json:"name"` // as it was where the value was read: by the service, or by the cast
+	Type      Type     `json:"type"`
+	Count     int64    `json:"count"`
+	Originals []string `json:"originals"` // the first ten, in position order, each cut to 200 bytes
+}
+
+const maxOriginals = 10
+
+func (b *BadField) add(text string) {
+	b.Count++
+	if len(b.Originals) < maxOriginals {
+		b.Originals = append(b.Originals, clip(text))
+	}
+}

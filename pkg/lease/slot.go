@@ -1,0 +1,170 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What ended a slot; the causes of the contexts that Slot.Context makes.
+var (
+	ErrLost     = errors.New("the lease can no longer be trusted")
+	ErrReleased = errors.New("the slot was released")
+)
+
+// Slot is the right to have one request in flight, for as long as it is Valid. It renews itself until it is released or
+// lost. All methods are safe for concurrent use.
+type Slot struct {
+	sem        *Semaphore
+	index      int
+	generation uint64
+	holding    Holding
+	value      []byte
+
+	ctx    context.Context         // ends with the slot
+	cancel context.CancelCauseFunc // called by end alone
+	calls  context.Context         // of the renewals; outlives ctx, so that Release learns how the last one ended
+	hangUp context.CancelFunc
+	joined chan struct{} // closed when the renewing goroutine has returned
+
+	// Guarded by sem.mu.
+	revision uint64      // of our last write known to have landed
+	doubt    time.Time   // start of the earliest renewal since then of which nobody knows whether it landed
+	deadline time.Time   // trusted until then
+	watchdog *time.Timer // ends the slot at the deadline, even when a call of the store hangs
+	ended    error       // nil, ErrLost or ErrReleased
+}
+
+// newSlot starts the renewals. The caller holds sem.mu; Release waits for the goroutine.
+func newSlot(ctx context.Context, s *Semaphore, index int, revision uint64, deadline time.Time, holding Holding, value []byte) *Slot {
+	base := context.WithoutCancel(ctx)
+	l := &Slot{
+		sem: s, index: index, generation: revision, holding: holding, value: value,
+		joined: make(chan struct{}), revision: revision, deadline: deadline,
+	}
+	l.ctx, l.cancel = context.WithCancelCause(base)
+	l.calls, l.hangUp = context.WithCancel(base)
+	l.watchdog = time.AfterFunc(time.Until(deadline), func() { l.Valid() })
+	go l.keep(s.renewal())
+	return l
+}
+
+// Index is the slot's number, from 0.
+func (l *Slot) Index() int { return l.index }
+
+// Generation is the store's revision of the write that took the slot: greater than that of every earlier holder.
+func (l *Slot) Generation() uint64 { return l.generation }
+
+// Valid tells whether the lease is trusted at this moment. Ask before each request and before each write that rests on
+// the slot; do not keep the answer.
+func (l *Slot) Valid() bool {
+	l.sem.mu.Lock()
+	defer l.sem.mu.Unlock()
+	return l.valid()
+}
+
+// valid ends the slot when its deadline has passed. The caller holds sem.mu.
+func (l *Slot) valid() bool {
+	if l.ended == nil && passed(l.deadline) {
+		l.lose()
+	}
+	return l.ended == nil
+}
+
+// Context gives a child of parent that also ends with the slot: its cause is then ErrLost or ErrReleased. The caller must
+// call the function it gets.
+func (l *Slot) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	if !l.Valid() {
+		cancel(context.Cause(l.ctx))
+	}
+	stop := context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })
+	return ctx, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// Release ends the slot, waits for its renewals to end and sets the key free. A slot that is lost is left to expire. An
+// error means that the key could not be set free, and will expire; a second call does nothing. Pass a ctx of its own
+// when the work's has ended: without time to speak to the store, others wait for the expiry.
+func (l *Slot) Release(ctx context.Context) error {
+	l.sem.mu.Lock()
+	first := l.valid()
+	if first {
+		l.end(ErrReleased)
+	}
+	l.sem.mu.Unlock()
+
+	stop := context.AfterFunc(ctx, l.hangUp)
+	<-l.joined
+	stop()
+	l.hangUp()
+	if !first {
+		return nil
+	}
+	if err := l.giveBack(ctx); err != nil {
+		return fmt.Errorf("release slot %s: %w", l.sem.key(l.index), err)
+	}
+	return nil
+}
+
+// giveBack sets the key free. A put that was refused or not answered is looked into and repeated once, while the lease
+// still stands.
+func (l *Slot) giveBack(ctx context.Context) error {
+	l.sem.mu.Lock()
+	revision, doubtful := l.revision, !l.doubt.IsZero()
+	l.sem.mu.Unlock()
+	if !doubtful {
+		if l.free(ctx, revision) == nil {
+			return nil
+		}
+	}
+	entry, err := l.sem.get(ctx, l.index)
+	if err != nil {
+		return err
+	}
+	l.sem.learn(l.index, revision, entry)
+	if !l.holding.stands(entry) {
+		return nil // it did land, or the lease is somebody else's
+	}
+	if err := l.free(ctx, entry.Revision); err != nil && !errors.Is(err, ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+func (l *Slot) free(ctx context.Context, revision uint64) error {
+	revision, err := l.sem.put(ctx, l.index, nil, revision, 0)
+	if err == nil {
+		l.sem.observe(Entry{Key: l.sem.key(l.index), Revision: revision})
+	}
+	return err
+}
+
+// lose ends the slot without setting it free. The caller holds sem.mu.
+func (l *Slot) lose() {
+	if l.ended != nil {
+		return
+	}
+	l.end(ErrLost)
+	l.hangUp()
+	l.sem.rest(l.sem.between(50*time.Millisecond, 250*time.Millisecond))
+}
+
+// end closes the slot for use; the view goes on to say that it is held. The caller holds sem.mu.
+func (l *Slot) end(cause error) {
+	l.ended = cause
+	l.watchdog.Stop()
+	l.cancel(cause)
+	if v := l.sem.view(l.index); v.own == l {
+		v.own = nil
+	}
+}
+
+// passed tells whether either clock has reached the deadline (see the package comment).
+func passed(deadline time.Time) bool {
+	now := time.Now()
+	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+}

@@ -1,0 +1,84 @@
+package lease
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A stopped process goes on before its timers have run: here they never do.
+func TestAStoppedProcessSeesItsLeaseEndedBeforeItsTimersRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(NewMemory(0), "svc", Config{Slots: 1, Holder: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slot, err := s.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := slot.Context(t.Context())
+		defer cancel()
+		slot.watchdog.Stop()
+		slot.cancelRenewals(t)
+		<-time.After(25*time.Second - 1)
+		if !slot.Valid() || ctx.Err() != nil {
+			t.Fatal("not valid a moment before the deadline")
+		}
+		<-time.After(1)
+		if slot.Valid() {
+			t.Error("valid at the deadline")
+		}
+		if cause := context.Cause(slot.ctx); cause != ErrLost {
+			t.Errorf("the slot's context says %v once Valid has said no, want ErrLost", cause)
+		}
+	})
+}
+
+// cancelRenewals makes every later renewal fail at once.
+func (l *Slot) cancelRenewals(t *testing.T) {
+	t.Helper()
+	l.hangUp()
+}
+
+func TestADeadlinePassesByEitherClock(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		deadline time.Time
+		want     bool
+	}{
+		"both ahead":       {now.Add(time.Hour), false},
+		"both behind":      {now.Add(-time.Nanosecond), true},
+		"wall clock alone": {now.Round(0).Add(-time.Hour), true},
+	} {
+		if got := passed(c.deadline); got != c.want {
+			t.Errorf("%s: passed is %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestDecodeHoldingRefusesWhatIsNoHolding(t *testing.T) {
+	for _, value := range []string{"", "x", `{"lease":1}`, string(make([]byte, maxValueLen+1))} {
+		if _, err := DecodeHolding([]byte(value)); err == nil {
+			t.Errorf("decoded %.20q", value)
+		}
+	}
+}
+
+func FuzzAValueStandsOnlyForItsOwnLease(f *testing.F) {
+	own := Holding{Lease: "a", Worker: "w"}
+	value, err := own.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(value)
+	f.Add([]byte(`{"lease":"a","worker":"v"}`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		stands := own.stands(Entry{Value: value})
+		h, err := DecodeHolding(value)
+		if want := err == nil && h.Lease == "a" && h.Worker == "w"; stands != want {
+			t.Errorf("%q stands: %v, want %v", value, stands, want)
+		}
+	})
+}

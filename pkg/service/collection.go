@@ -1,0 +1,106 @@
+package service
+
+import (
+	"slices"
+
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// Collection is one kind of data that a service offers.
+type Collection struct {
+	Name   string
+	Title  string
+	Limits Limits // the service's, with the collection's own laid over them
+
+	definition *Definition
+	request    requestRule
+	header     map[string]string
+	params     []Parameter
+	exactlyOne []string
+	axes       []Axis
+	paging     Paging
+	rows       rowRule
+	shape      frame.Shape
+	estimate   Estimate
+	estimated  bool
+}
+
+// Definition gives the definition that the collection belongs to.
+func (c *Collection) Definition() *Definition { return c.definition }
+
+type collectionRule struct {
+	Title         string                    `yaml:"title"`
+	Limits        strictyaml.Node           `yaml:"limits"`
+	Request       requestRule               `yaml:"request,required"`
+	Params        strictyaml.Map[Parameter] `yaml:"params"`
+	ExactlyOne    []string                  `yaml:"exactly_one"`
+	Axes          []axisRule                `yaml:"axes"`
+	Paging        Paging                    `yaml:"paging"`
+	Rows          rowsRule                  `yaml:"rows,required"`
+	Fields        strictyaml.Map[fieldRule] `yaml:"fields,required"`
+	UnknownFields unknownRule               `yaml:"unknown_fields"`
+	Key           []string                  `yaml:"key"`
+	OnDuplicate   duplicateRule             `yaml:"on_duplicate"`
+	Finalize      []finalizeStep            `yaml:"finalize"`
+	Estimate      estimateRule              `yaml:"estimate"`
+}
+
+// newCollection reads a collection that is laid over the defaults already. What is wrong is noted in the document.
+func (d *Definition) newCollection(name string, n, limits strictyaml.Node) *Collection {
+	rule := collectionRule{
+		Paging:        defaultPaging(),
+		UnknownFields: unknownRule(frame.UnknownText),
+		OnDuplicate:   duplicateRule{rule: frame.KeepFirst},
+	}
+	n.Decode(&rule)
+	checkName(n, name)
+	c := &Collection{
+		Name:       name,
+		Title:      rule.Title,
+		Limits:     decodeLimits(rule.Limits.Merge(limits)),
+		definition: d,
+		request:    rule.Request,
+		exactlyOne: rule.ExactlyOne,
+		paging:     rule.Paging,
+	}
+	if rule.Limits.Has("in_flight") {
+		rule.Limits.At("in_flight").Fail("belongs to the service's own limits: slots are shared by all collections")
+	}
+	c.setParams(rule.Params, n.At("params"))
+	c.checkExactlyOne(n.At("exactly_one"))
+	c.setAxes(rule.Axes, n.At("axes"))
+	c.paging.check(n.At("paging"))
+	c.setRows(rule.Rows, n.At("rows"))
+	c.setShape(rule, n)
+	c.setEstimate(rule.Estimate, n.At("estimate"))
+	c.checkRequest(n.At("request"))
+	c.setHeader()
+	return c
+}
+
+func (c *Collection) setParams(params strictyaml.Map[Parameter], n strictyaml.Node) {
+	for name, param := range params.All() {
+		param.Name = name
+		checkName(n.At(name), name)
+		param.check(n.At(name))
+		c.params = append(c.params, param)
+	}
+}
+
+func (c *Collection) checkExactlyOne(n strictyaml.Node) {
+	if len(c.exactlyOne) == 1 {
+		n.Fail("names one parameter; write `required: true` at the parameter instead")
+	}
+	for i, name := range c.exactlyOne {
+		param, ok := c.parameter(name)
+		switch {
+		case !ok:
+			n.At(i).Fail("the parameter %q is not declared%s", name, strictyaml.DidYouMean(name, c.parameterNames()))
+		case param.Required || len(param.Default) > 0:
+			n.At(i).Fail("the parameter %q is an alternative and can be neither required nor have a default", name)
+		case slices.Index(c.exactlyOne, name) < i:
+			n.At(i).Fail("the parameter %q stands twice", name)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+type fieldRule struct {
+	Type fieldType `yaml:"type,required"`
+	From Path      `yaml:"from"` // in the item
+	Null []string  `yaml:"null"`
+}
+
+type fieldType frame.Type
+
+// Choices lists the types of columns.
+func (fieldType) Choices() []string {
+	types := []frame.Type{
+		frame.Text, frame.Int64, frame.Float64, frame.Decimal, frame.Bool,
+		frame.Date, frame.Timestamp, frame.ListText, frame.JSON, frame.Geometry,
+	}
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return names
+}
+
+type unknownRule frame.UnknownRule
+
+// Choices lists the rules.
+func (unknownRule) Choices() []string {
+	return []string{string(frame.UnknownText), string(frame.UnknownDrop), string(frame.UnknownFail)}
+}
+
+// duplicateRule is keep_first, fail_if_different, or {newest: column}.
+type duplicateRule struct {
+	rule     frame.DuplicateRule
+	newestBy string
+}
+
+// UnmarshalStrict reads either form.
+func (r *duplicateRule) UnmarshalStrict(n strictyaml.Node) {
+	if n.Kind() != strictyaml.Mapping {
+		r.rule = decodeChoice[frame.DuplicateRule](n, []string{string(frame.KeepFirst), string(frame.FailIfDifferent)}, nil)
+		return
+	}
+	var newest struct {
+		Newest string `yaml:"newest,required"`
+	}
+	n.Decode(&newest)
+	r.rule, r.newestBy = frame.KeepNewest, newest.Newest
+}
+
+// fieldSet answers for each member of a row whether a field declares it.
+type fieldSet struct {
+	exact    map[string]bool
+	prefixes []string
+	suffixes []string
+}
+
+func newFieldSet(fields []frame.Field) fieldSet {
+	set := fieldSet{exact: make(map[string]bool, len(fields))}
+	for _, field := range fields {
+		switch {
+		case strings.HasSuffix(field.Name, "*"):
+			set.prefixes = append(set.prefixes, strings.TrimSuffix(field.Name, "*"))
+		case strings.HasPrefix(field.Name, "*"):
+			set.suffixes = append(set.suffixes, strings.TrimPrefix(field.Name, "*"))
+		default:
+			set.exact[field.Name] = true
+		}
+	}
+	return set
+}
+
+func (s fieldSet) has(name string) bool {
+	return s.exact[name] ||
+		slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) ||
+		slices.ContainsFunc(s.suffixes, func(p string) bool { return strings.HasSuffix(name, p) })
+}
+
+func checkFieldName(n strictyaml.Node, name string, from Path) {
+	stars := strings.Count(name, "*")
+	switch {
+	case name == "" || len(name) > 200:
+		n.Fail("a column's name has 1 to 200 bytes")
+	case stars > 1 || stars == 1 && !strings.HasPrefix(name, "*") && !strings.HasSuffix(name, "*"):
+		n.Fail("write at most one star, at the beginning or the end")
+	case stars == 1 && !from.IsZero():
+		n.At("from").Fail("a family of columns has no path")
+	}
+}
+
+// Shape says how the collection's rows become a table.
+func (c *Collection) Shape() frame.Shape {
+	shape := c.shape
+	shape.Fields = slices.Clone(shape.Fields)
+	shape.Key = slices.Clone(shape.Key)
+	shape.Finalize = slices.Clone(shape.Finalize)
+	return shape
+}
+
+func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
+	shape := frame.Shape{
+		Unknown:     frame.UnknownRule(rule.UnknownFields),
+		Key:         rule.Key,
+		OnDuplicate: rule.OnDuplicate.rule,
+		NewestBy:    rule.OnDuplicate.newestBy,
+	}
+	for name, field := range rule.Fields.All() {
+		checkFieldName(n.At("fields", name), name, field.From)
+		shape.Fields = append(shape.Fields, frame.Field{Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null})
+		if !field.From.IsZero() {
+			c.rows.from = append(c.rows.from, fromField{name: name, path: field.From})
+		}
+	}
+	if len(rule.Fields) == 0 {
+		n.At("fields").Fail("declares no column; types come from here, never from the data")
+	}
+	c.rows.fields = newFieldSet(shape.Fields)
+	c.rows.unknown = shape.Unknown
+	known := func(n strictyaml.Node, name string) {
+		if !c.rows.fields.has(name) {
+			n.Fail("the column %q is not declared under fields%s", name, strictyaml.DidYouMean(name, rule.Fields.Keys()))
+		}
+	}
+	for i, name := range shape.Key {
+		known(n.At("key", i), name)
+	}
+	if shape.OnDuplicate == frame.KeepNewest {
+		known(n.At("on_duplicate", "newest"), shape.NewestBy)
+	}
+	for i, step := range rule.Finalize {
+		shape.Finalize = append(shape.Finalize, step.operation(n.At("finalize", i)))
+	}
+	c.shape = shape
+}

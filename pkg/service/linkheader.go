@@ -1,0 +1,124 @@
+package service
+
+import "strings"
+
+// Link is one link of a Link header (RFC 8288).
+type Link struct {
+	Target string   // as sent: absolute or relative
+	Rel    []string // relation types, in lower case
+}
+
+const (
+	maxLinkHeaderBytes = 64 << 10
+	maxLinks           = 256
+)
+
+// ParseLinks reads the values of the Link headers of one response. A link that is malformed ends the reading of its
+// value; a link with an anchor speaks about another resource and is left out.
+func ParseLinks(values []string) []Link {
+	var links []Link
+	for _, value := range values {
+		p := linkParser{rest: value}
+		for len(value) <= maxLinkHeaderBytes && len(links) < maxLinks {
+			link, anchored, ok := p.link()
+			if !ok {
+				break
+			}
+			if !anchored {
+				links = append(links, link)
+			}
+		}
+	}
+	return links
+}
+
+// relation gives the target of the first link with the relation type.
+func relation(links []Link, rel string) (target string, ok bool) {
+	for _, link := range links {
+		for _, has := range link.Rel {
+			if strings.EqualFold(has, rel) {
+				return link.Target, true
+			}
+		}
+	}
+	return "", false
+}
+
+type linkParser struct{ rest string }
+
+const linkSpace = " \t"
+
+// take skips white space and consumes token if it is next.
+func (p *linkParser) take(token string) bool {
+	p.rest = strings.TrimLeft(p.rest, linkSpace)
+	rest, ok := strings.CutPrefix(p.rest, token)
+	if ok {
+		p.rest = rest
+	}
+	return ok
+}
+
+func (p *linkParser) link() (link Link, anchored, ok bool) {
+	for p.take(",") { // empty members of a list are allowed
+	}
+	if !p.take("<") {
+		return link, false, false
+	}
+	link.Target, p.rest, ok = strings.Cut(p.rest, ">")
+	link.Target = strings.Trim(link.Target, linkSpace)
+	hasRel := false
+	for ok && p.take(";") {
+		name, value, valid := p.param()
+		switch {
+		case !valid:
+			return link, false, false
+		case name == "rel" && !hasRel: // further ones are ignored, says the RFC
+			hasRel = true
+			link.Rel = strings.Fields(strings.ToLower(value))
+		case name == "anchor":
+			anchored = true
+		}
+	}
+	p.rest = strings.TrimLeft(p.rest, linkSpace)
+	return link, anchored, ok && (p.rest == "" || p.rest[0] == ',')
+}
+
+// param reads name=value, name="value", a lone name, or nothing.
+func (p *linkParser) param() (name, value string, ok bool) {
+	p.rest = strings.TrimLeft(p.rest, linkSpace)
+	end := strings.IndexAny(p.rest, linkSpace+"=;,")
+	if end < 0 {
+		end = len(p.rest)
+	}
+	name, p.rest = strings.ToLower(p.rest[:end]), p.rest[end:]
+	if !p.take("=") {
+		return name, "", true
+	}
+	if p.take(`"`) {
+		value, ok = p.quoted()
+		return name, value, ok
+	}
+	if end = strings.IndexAny(p.rest, linkSpace+";,"); end < 0 {
+		end = len(p.rest)
+	}
+	value, p.rest = p.rest[:end], p.rest[end:]
+	return name, value, true
+}
+
+// quoted reads up to the closing quote; a backslash keeps the character behind it.
+func (p *linkParser) quoted() (value string, ok bool) {
+	var text strings.Builder
+	for i := 0; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '"':
+			p.rest = p.rest[i+1:]
+			return text.String(), true
+		case c == '\\' && i+1 < len(p.rest):
+			i++
+			text.WriteByte(p.rest[i])
+		default:
+			text.WriteByte(c)
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// ResponseRule maps facts of an answer to its class. All conditions that are given must hold.
+type ResponseRule struct {
+	When      Condition   `yaml:"when,required"`
+	Then      RuleClass   `yaml:"then,required"`
+	GivesUpAs GiveUpClass `yaml:"gives_up_as"`
+}
+
+// Condition is what a ResponseRule looks at.
+type Condition struct {
+	Status []int                     `yaml:"status"`
+	Body   *regexp.Regexp            `yaml:"body"` // looked for in the first 4 KiB
+	Header map[string]*regexp.Regexp `yaml:"header"`
+	At     Path                      `yaml:"at"` // in a JSON body
+	Is     string                    `yaml:"is"`
+}
+
+// RuleClass is a class that a rule can give.
+type RuleClass string
+
+// Choices lists the classes.
+func (RuleClass) Choices() []string {
+	return []string{
+		string(ClassOK), string(ClassNoData), string(ClassQuota), string(ClassTransient), string(ClassTooLarge),
+		string(ClassCursorGone), string(ClassBadRequest), string(ClassAuth),
+	}
+}
+
+// GiveUpClass is what a transient error can become: service means that the service is interrupted.
+type GiveUpClass string
+
+// Choices lists the classes.
+func (GiveUpClass) Choices() []string {
+	return []string{"service", string(ClassTooLarge), string(ClassBadRequest)}
+}
+
+func (c GiveUpClass) class() Class {
+	if c == "service" {
+		return ""
+	}
+	return Class(c)
+}
+
+// Classify tells what an answer means, and what a transient error becomes when its attempts are used up (empty: the
+// service is interrupted). The definition's rules are asked in order, then the built-in ones.
+func (c *Collection) Classify(status int, header map[string][]string, body []byte) (class, givesUpAs Class) {
+	for _, rule := range c.definition.Responses {
+		if rule.When.holds(status, header, body) {
+			return Class(rule.Then), rule.GivesUpAs.class()
+		}
+	}
+	return classifyStatus(status)
+}
+
+func classifyStatus(status int) (class, givesUpAs Class) {
+	switch {
+	case status == 204:
+		return ClassNoData, ""
+	case status >= 200 && status < 300:
+		return ClassOK, ""
+	case status >= 300 && status < 400:
+		return ClassBadLink, "" // a redirect that could be followed is not seen here
+	case status == 429:
+		return ClassQuota, ""
+	case status == 413, status == 414:
+		return ClassTooLarge, ""
+	case status == 401, status == 403:
+		return ClassAuth, ""
+	case status == 504:
+		return ClassTransient, ClassTooLarge
+	case status == 408, status < 400, status >= 500:
+		return ClassTransient, ""
+	}
+	return ClassBadRequest, ""
+}
+
+const conditionBodyBytes = 4 << 10
+
+func (c Condition) holds(status int, header map[string][]string, body []byte) bool {
+	if len(c.Status) > 0 && !slices.Contains(c.Status, status) {
+		return false
+	}
+	if c.Body != nil && !c.Body.Match(body[:min(len(body), conditionBodyBytes)]) {
+		return false
+	}
+	for name, pattern := range c.Header {
+		if !slices.ContainsFunc(headerValues(header, name), pattern.MatchString) {
+			return false
+		}
+	}
+	if c.At.IsZero() {
+		return true
+	}
+	if depth(body) > maxJSONDepth || !json.Valid(body) {
+		return false
+	}
+	value, ok := c.At.first(gjson.ParseBytes(body))
+	return ok && textOf(value) == c.Is
+}
+
+func (r ResponseRule) check(n strictyaml.Node) {
+	when := r.When
+	if len(when.Status) == 0 && when.Body == nil && len(when.Header) == 0 && when.At.IsZero() {
+		n.At("when").Fail("has no condition; give status, body, header, or at with is")
+	}
+	for i, status := range when.Status {
+		checkRange(n.At("when", "status", i), int64(status), 100, 599)
+	}
+	if when.At.IsZero() == n.At("when").Has("is") {
+		n.At("when").Fail("at and is belong together")
+	}
+	if r.GivesUpAs != "" && Class(r.Then) != ClassTransient {
+		n.At("gives_up_as").Fail("only a transient answer is tried again and given up; remove the key or write `then: transient`")
+	}
+}

@@ -1,0 +1,138 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// Values is what a query, or one chunk of it, asks: parameter → values as text. An interval is two values, from and to.
+type Values map[string][]string
+
+// MaxValues is the most values that one query may have, over all parameters.
+const MaxValues = 1 << 21
+
+// ValueError is one thing wrong with the values of a query.
+type ValueError struct {
+	Parameter string
+	Message   string
+	Err       error // ErrUnknownParameter, ErrMissingParameter or ErrInvalidValue
+}
+
+// Error gives parameter and message.
+func (e *ValueError) Error() string { return e.Parameter + ": " + e.Message }
+
+// Unwrap gives the kind of error.
+func (e *ValueError) Unwrap() error { return e.Err }
+
+// ValueErrors is everything wrong with the values of a query, in the order of the declared parameters.
+type ValueErrors []*ValueError
+
+// Error gives one problem a line.
+func (e ValueErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the problems.
+func (e ValueErrors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, err := range e {
+		errs[i] = err
+	}
+	return errs
+}
+
+func (e *ValueErrors) add(param string, kind error, format string, args ...any) {
+	*e = append(*e, &ValueError{Parameter: param, Message: fmt.Sprintf(format, args...), Err: kind})
+}
+
+// CheckValues reports everything that is wrong with the values of a query, as ValueErrors.
+func (c *Collection) CheckValues(v Values) error {
+	var errs ValueErrors
+	c.checkNames(v, &errs)
+	total := 0
+	for _, param := range c.params {
+		values, given := v[param.Name]
+		total += len(values)
+		switch {
+		case given:
+			c.checkList(param, values, &errs)
+		case param.Required && len(param.Default) == 0:
+			errs.add(param.Name, ErrMissingParameter, "the collection %s needs a value", c.Name)
+		}
+	}
+	if total > MaxValues {
+		errs.add(c.Name, ErrInvalidValue, "%d values, at most %d in one query", total, MaxValues)
+	}
+	c.checkAlternatives(v, &errs)
+	if len(errs) == 0 {
+		return nil
+	}
+	return errs
+}
+
+func (c *Collection) checkNames(v Values, errs *ValueErrors) {
+	names := c.parameterNames()
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if !slices.Contains(names, name) {
+			errs.add(fmt.Sprintf("%.100s", name), ErrUnknownParameter, "the collection %s has no such parameter%s", c.Name, strictyaml.DidYouMean(name, names))
+		}
+	}
+}
+
+// maxShown is how many values of one parameter are reported one by one.
+const maxShown = 10
+
+func (c *Collection) checkList(param Parameter, values []string, errs *ValueErrors) {
+	switch {
+	case len(values) == 0:
+		errs.add(param.Name, ErrInvalidValue, "the list of values is empty; leave the parameter out to ask for all")
+		return
+	case param.Type == TypeInterval:
+		if _, err := parseInterval(param.Of, values); err != nil {
+			errs.add(param.Name, ErrInvalidValue, "%s", err)
+		}
+		return
+	case len(values) > 1 && param.Many == "" && !c.onEachAxis(param.Name):
+		errs.add(param.Name, ErrInvalidValue, "%d values, and the service takes one", len(values))
+	}
+	bad := 0
+	for _, value := range values {
+		err := param.checkValue(value)
+		if err == nil {
+			continue
+		}
+		if bad++; bad <= maxShown {
+			errs.add(param.Name, ErrInvalidValue, "%s", err)
+		}
+	}
+	if bad > maxShown {
+		errs.add(param.Name, ErrInvalidValue, "and %d more values are wrong", bad-maxShown)
+	}
+}
+
+func (c *Collection) checkAlternatives(v Values, errs *ValueErrors) {
+	if len(c.exactlyOne) == 0 {
+		return
+	}
+	var given []string
+	for _, name := range c.exactlyOne {
+		if _, ok := v[name]; ok {
+			given = append(given, name)
+		}
+	}
+	switch names := strings.Join(c.exactlyOne, ", "); {
+	case len(given) == 0:
+		errs.add(names, ErrMissingParameter, "give exactly one of them")
+	case len(given) > 1:
+		errs.add(strings.Join(given, ", "), ErrInvalidValue, "give exactly one of %s", names)
+	}
+}
+
