@@ -21,7 +21,7 @@ type seen struct {
 type office struct {
 	newest  map[string]seen
 	drivers map[string]chan seen // the driver's mailbox; it holds the newest record that it has not read
-	ended   chan seen // with the newest record that the driver knows
+	ended   chan seen            // with the newest record that the driver knows
 	running sync.WaitGroup
 }
 

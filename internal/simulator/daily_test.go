@@ -14,9 +14,12 @@ import (
 
 // feature is one row as a client reads it.
 type feature struct {
-	Type       string
-	ID         string
-	Geometry   *struct{ Type string }
+	Type     string
+	ID       string
+	Geometry *struct {
+		Type        string
+		Coordinates []float64
+	}
 	Properties struct {
 		TimeSeriesID         string   `json:"time_series_id"`
 		MonitoringLocationID string   `json:"monitoring_location_id"`

@@ -72,7 +72,7 @@ func (p *page) walk() {
 		if s.record.hasData(site) {
 			s.become(site, parameter, statistic)
 			t.fill(q, s, site, parameter, statistic)
-			if stopped := p.walkSeries(s, t, day); stopped >= 0 {
+			if stopped, full := p.walkSeries(s, t, day); full {
 				p.next = &position{series: i, day: stopped}
 				return
 			}
@@ -84,15 +84,15 @@ func (p *page) walk() {
 	}
 }
 
-// walkSeries writes the rows of one series from a day on. When the page is full before the rows are over, it returns
-// the day of the first row that found no room, else -1.
-func (p *page) walkSeries(s *series, t *template, day int) int {
+// walkSeries writes the rows of one series from a day on. When the page is full before the rows are over, stopped
+// is the day of the first row that found no room.
+func (p *page) walkSeries(s *series, t *template, day int) (stopped int, full bool) {
 	for ; day <= p.query.last; day++ {
 		if s.missing(day) {
 			continue
 		}
 		if p.rows == p.query.limit {
-			return day
+			return day, true
 		}
 		if p.rows > 0 {
 			p.buf = append(p.buf, ',')
@@ -101,12 +101,12 @@ func (p *page) walkSeries(s *series, t *template, day int) int {
 		p.rows++
 		if len(p.buf) >= pageBuffer {
 			if _, err := p.call.out.Write(p.buf); err != nil {
-				return -1
+				return 0, false
 			}
 			p.buf = p.buf[:0]
 		}
 	}
-	return -1
+	return 0, false
 }
 
 // close writes what follows the rows: their number and the links.

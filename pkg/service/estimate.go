@@ -21,7 +21,7 @@ type Probe struct {
 }
 
 type estimateRule struct {
-	Rows struct {
+	Rows *struct {
 		Per   []string      `yaml:"per"`
 		Every time.Duration `yaml:"every"`
 	} `yaml:"rows"`
@@ -71,7 +71,10 @@ func (c *Collection) estimatedSteps(v Values, now time.Time) (steps float64, ok 
 }
 
 func (c *Collection) setEstimate(rule estimateRule, n strictyaml.Node) {
-	c.estimated = n.Has("rows")
+	if rule.Rows == nil {
+		return
+	}
+	c.estimated = true
 	c.estimate = Estimate{Per: rule.Rows.Per, Every: rule.Rows.Every, Probe: rule.Probe}
 	for i, name := range rule.Rows.Per {
 		if _, ok := c.parameter(name); !ok {

@@ -204,4 +204,3 @@ func formOf(t ParameterType) string {
 	}
 	return ""
 }
-

@@ -135,4 +135,3 @@ func (c *Collection) checkAlternatives(v Values, errs *ValueErrors) {
 		errs.add(strings.Join(given, ", "), ErrInvalidValue, "give exactly one of %s", names)
 	}
 }
-

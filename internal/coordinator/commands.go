@@ -1,0 +1,245 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// Submit plans a query and stores it as running: the leading coordinator begins at once. Errors about the query itself
+// wrap query.ErrInvalid or come from the definition; nothing is stored then.
+func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
+	definition, p, err := c.plan(spec)
+	if err != nil {
+		return nil, err
+	}
+	fingerprint, err := planner.Fingerprint(p.plan)
+	if err != nil {
+		return nil, err
+	}
+	text, err := spec.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	digest := service.Digest(definition)
+	if err := c.ports.Services.PutDefinition(ctx, digest, definition); err != nil {
+		return nil, err
+	}
+	if err := c.ensureService(ctx, p); err != nil {
+		return nil, err
+	}
+	now := c.ports.Now()
+	q := &messages.Query{
+		V: messages.Version, Name: spec.Name, Service: spec.Service, Collection: spec.Collection,
+		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
+		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), Created: now, Updated: now,
+	}
+	for {
+		q.ID = c.ports.NewID()
+		err := c.ports.Queries.CreateQuery(ctx, q, text)
+		if err == nil {
+			c.log.Info("submitted", "query", q.ID, "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
+			return q, nil
+		}
+		if !errors.Is(err, messages.ErrConflict) {
+			return nil, fmt.Errorf("submit: %w", err)
+		}
+	}
+}
+
+func (c *Coordinator) plan(spec *query.Spec) (definition []byte, p *pinned, err error) {
+	if err := spec.Validate(); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	if definition, err = c.ports.Definitions.Pinned(spec.Service); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	p, err = c.prepare(spec, definition, c.ports.Now())
+	if err != nil && !errors.Is(err, query.ErrInvalid) {
+		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	return definition, p, err
+}
+
+// ensureService makes the service's queue and says to the workers how many slots it has. A definition's default never
+// outranks a number that somebody has set.
+func (c *Coordinator) ensureService(ctx context.Context, p *pinned) error {
+	name := p.definition.Name
+	explicit := c.cfg.InFlight > 0 || p.spec.Run.InFlight > 0
+	var now *messages.Service
+	err := c.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
+		want := &messages.Service{V: messages.Version, Name: name, Slots: p.slots, Explicit: explicit, LeaseTTL: c.cfg.LeaseTTL}
+		if have != nil && have.Explicit && !explicit {
+			want.Slots, want.Explicit = have.Slots, true
+		}
+		now = want
+		if have != nil && *have == *want {
+			return nil
+		}
+		return want
+	})
+	if err != nil {
+		return err
+	}
+	p.slots = now.Slots
+	return c.ports.Items.EnsureQueue(ctx, name, 2*now.Slots, now.AckWait())
+}
+
+// ResumeOptions of a resume.
+type ResumeOptions struct {
+	WaitUpTo *time.Duration // the longest pause that the coordinator waits out by itself, from now on; nil: as before
+}
+
+// Resume runs again what has no result. A running query is left running; a complete one is an error that wraps query.ErrState.
+// Failed positions are tried again too.
+func (c *Coordinator) Resume(ctx context.Context, id string, opts ResumeOptions) (*messages.Query, error) {
+	for {
+		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if q.State == messages.Complete {
+			return q, fmt.Errorf("resume %s: %w: it is complete", id, query.ErrState)
+		}
+		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo)
+		if !errors.Is(err, messages.ErrConflict) {
+			return s.query, err
+		}
+	}
+}
+
+func (c *Coordinator) resume(ctx context.Context, s seen, waitUpTo *time.Duration) (seen, error) {
+	q := *s.query
+	if waitUpTo != nil {
+		q.WaitUpTo = *waitUpTo
+	}
+	if q.State.Active() {
+		if q.WaitUpTo == s.query.WaitUpTo {
+			return s, nil
+		}
+	} else {
+		p, err := c.open(ctx, s.query)
+		if err != nil {
+			return s, err
+		}
+		if err := c.ensureService(ctx, p); err != nil {
+			return s, err
+		}
+		// What an earlier run queued is taken back before the next one begins, so that no item of it is left.
+		if err := c.ports.Items.PurgeItems(ctx, q.Service, q.ID); err != nil {
+			return s, err
+		}
+		q.State, q.Stop, q.Run = messages.Running, nil, q.Run+1
+	}
+	q.Updated = c.ports.Now()
+	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
+	if err != nil {
+		return s, fmt.Errorf("resume %s: %w", q.ID, err)
+	}
+	c.log.Info("resumed", "query", q.ID, "run", q.Run)
+	return seen{id: q.ID, query: &q, revision: revision, old: true}, nil
+}
+
+// Cancel stops a query for good, at once; completed work is kept until the query is removed. A query that has ended is
+// an error that wraps query.ErrState.
+func (c *Coordinator) Cancel(ctx context.Context, id string) (*messages.Query, error) {
+	for {
+		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if q.State == messages.Complete || q.State == messages.Cancelled {
+			return q, fmt.Errorf("cancel %s: %w: it is %s", id, query.ErrState, q.State)
+		}
+		q.State, q.Updated = messages.Cancelled, c.ports.Now()
+		q.Stop = &messages.Stop{Kind: messages.StopCancelled, Reason: "cancelled on request", At: q.Updated}
+		_, err = c.ports.Queries.SaveQuery(ctx, q, revision)
+		if errors.Is(err, messages.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cancel %s: %w", id, err)
+		}
+		return q, c.ports.Items.PurgeItems(ctx, q.Service, q.ID)
+	}
+}
+
+// Remove deletes a query with all that was kept of it. An active query is an error that wraps query.ErrState.
+func (c *Coordinator) Remove(ctx context.Context, id string) error {
+	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
+	if err != nil {
+		return err
+	}
+	if q.State.Active() {
+		return fmt.Errorf("remove %s: %w: it is %s; cancel it first", id, query.ErrState, q.State)
+	}
+	return c.ports.Queries.RemoveQuery(ctx, q)
+}
+
+// Interrupt stops an active query in an orderly way because its process is asked to stop; it can be resumed.
+func (c *Coordinator) Interrupt(ctx context.Context, id, reason string) error {
+	for {
+		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !q.State.Active() {
+			return nil
+		}
+		q.State, q.Updated = messages.Interrupted, c.ports.Now()
+		q.Stop = &messages.Stop{Kind: messages.StopDrained, Reason: reason, At: q.Updated}
+		_, err = c.ports.Queries.SaveQuery(ctx, q, revision)
+		if errors.Is(err, messages.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("interrupt %s: %w", id, err)
+		}
+		return c.ports.Items.PurgeItems(ctx, q.Service, q.ID)
+	}
+}
+
+// Find gives the query whose id is, or begins with, prefix; an empty prefix the newest query. Errors wrap
+// messages.ErrNotFound or query.ErrAmbiguous.
+func (c *Coordinator) Find(ctx context.Context, prefix string) (*messages.Query, error) {
+	all, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []*messages.Query
+	for _, q := range all {
+		if q.ID == prefix || prefix == "" {
+			return q, nil
+		}
+		if strings.HasPrefix(q.ID, prefix) {
+			found = append(found, q)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("query %.40q: %w; braid list shows the queries", prefix, messages.ErrNotFound)
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("query %.40q: %w: %s and %s; write more of the id", prefix, query.ErrAmbiguous, found[0].ID, found[1].ID)
+}
+
+// List gives all queries, the newest first.
+func (c *Coordinator) List(ctx context.Context) ([]*messages.Query, error) {
+	all, err := c.ports.Catalogue.ListQueries(ctx)
+	slices.SortFunc(all, func(a, b *messages.Query) int {
+		if n := b.Created.Compare(a.Created); n != 0 {
+			return n
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return all, err
+}

@@ -1,0 +1,104 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/resume"
+)
+
+// Survey is what the result stream says of a query, read from its first message to its last.
+type Survey struct {
+	Completed resume.Completion // positions with rows or said to be empty
+	Columns   []string          // seen in the rows, in position order
+	Progress  messages.Progress
+}
+
+// Survey reads the headers of all results of a query. It is the authority on what is complete; cached progress is not.
+func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{})
+	s := &Survey{}
+	lists := map[string][]string{} // each list of columns once, however many positions have it
+	byPosition := map[messages.Position]string{}
+	err := c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
+		if h.Position.Index() >= q.Chunks || !run.Result(h) {
+			return
+		}
+		if h.Outcome == messages.OutcomeRows || h.Outcome == messages.OutcomeEmpty {
+			s.Completed.Add(h.Position)
+			list := strings.Join(h.Columns, "\x00")
+			lists[list] = h.Columns
+			byPosition[h.Position] = list
+		}
+	}, func(messages.Position, error) {}, func() { cancel(errSurveyed) })
+	if err == nil && !errors.Is(context.Cause(ctx), errSurveyed) {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("survey of %s: %w", q.ID, err)
+	}
+	s.Columns = firstSeen(q.Chunks, byPosition, lists)
+	s.Progress = *run.Progress(c.ports.Now())
+	return s, nil
+}
+
+var errSurveyed = errors.New("all results have been seen")
+
+func firstSeen(chunks int, byPosition map[messages.Position]string, lists map[string][]string) []string {
+	var columns []string
+	known, read := map[string]bool{}, map[string]bool{}
+	for i := range chunks {
+		list, have := byPosition[messages.PositionAt(i)]
+		if !have || read[list] {
+			continue
+		}
+		read[list] = true
+		for _, name := range lists[list] {
+			if !known[name] {
+				known[name] = true
+				columns = append(columns, name)
+			}
+		}
+	}
+	return columns
+}
+
+// Status gives a query with its progress: as the leader last saved it while the query is active, and as the result stream
+// says once it is not. The id may be a prefix, as in Find.
+func (c *Coordinator) Status(ctx context.Context, id string) (*messages.Status, error) {
+	q, err := c.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.status(ctx, q)
+}
+
+func (c *Coordinator) status(ctx context.Context, q *messages.Query) (*messages.Status, error) {
+	progress, err := c.ports.Catalogue.LoadProgress(ctx, q.ID)
+	if errors.Is(err, messages.ErrNotFound) {
+		progress, err = &messages.Progress{V: messages.Version, Query: q.ID, Run: q.Run, Updated: q.Created}, nil
+	}
+	return &messages.Status{Query: q, Progress: progress}, err
+}
+
+// Statuses gives all queries with their progress, the newest first.
+func (c *Coordinator) Statuses(ctx context.Context) ([]*messages.Status, error) {
+	all, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []*messages.Status
+	for _, q := range all {
+		s, err := c.status(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}

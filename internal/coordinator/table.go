@@ -1,0 +1,120 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+)
+
+// Export is a table with what is to be said of it.
+type Export struct {
+	Query     *messages.Query
+	Table     *frame.Table
+	Survey    *Survey
+	BadValues query.BadValues   // whether values that do not convert are acceptable to the query
+	Meta      map[string]string // for formats that carry metadata
+}
+
+// Export builds the query's table from its results in position order, without any request upstream. With partial, what
+// is missing is left out; without, the error wraps query.ErrIncomplete. A result that is lost or damaged is never passed over: its
+// position becomes pending again, the query interrupted, and the error wraps messages.ErrDamaged.
+func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Export, error) {
+	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.open(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	survey, err := c.Survey(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	missing := survey.Completed.Missing(q.Chunks, q.Chunks)
+	switch {
+	case len(missing) == 0 || partial:
+	case q.State == messages.Complete:
+		return nil, c.reopen(ctx, q, missing)
+	default:
+		return nil, fmt.Errorf("query %s: %w: %d of %d chunks are, and it is %s; braid resume %s goes on, --partial takes what there is",
+			q.ID, query.ErrIncomplete, q.Chunks-len(missing), q.Chunks, q.State, q.ID)
+	}
+	shape := p.collection.Shape()
+	shape.Select = p.spec.Select
+	var damaged []messages.Position
+	table, err := frame.Build(ctx, shape, survey.Columns, c.chunks(ctx, q, survey, &damaged))
+	if len(damaged) > 0 {
+		return nil, c.reopen(ctx, q, damaged)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("table of %s: %w", q.ID, err)
+	}
+	e := &Export{Query: q, Table: table, Survey: survey, BadValues: p.spec.BadValues, Meta: metadata(q, len(missing) > 0)}
+	return e, nil
+}
+
+// chunks yields the rows of each completed position. It goes on after a damaged one, so that all of them are found.
+func (c *Coordinator) chunks(ctx context.Context, q *messages.Query, survey *Survey, damaged *[]messages.Position) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for i := range q.Chunks {
+			p := messages.PositionAt(i)
+			if !survey.Completed.Has(p) {
+				continue
+			}
+			_, rows, err := c.ports.Results.Result(ctx, q.ID, p)
+			if errors.Is(err, messages.ErrDamaged) || errors.Is(err, messages.ErrNotFound) {
+				c.log.Error("a stored result is lost or damaged; its position is pending again", "query", q.ID, "position", p, "error", err)
+				*damaged = append(*damaged, p)
+				continue
+			}
+			if !yield(rows, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// reopen makes positions pending again whose results are gone, and the query interrupted.
+func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []messages.Position) error {
+	for _, p := range lost {
+		if err := c.ports.Results.RemoveResult(ctx, q.ID, p); err != nil {
+			return err
+		}
+	}
+	reason := fmt.Sprintf("%d of %d stored results were lost or damaged, the first at position %s; they are pending again", len(lost), q.Chunks, lost[0])
+	for {
+		now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
+		if err != nil {
+			return err
+		}
+		if !now.State.Active() {
+			now.State, now.Updated = messages.Interrupted, c.ports.Now()
+			now.Stop = &messages.Stop{Kind: messages.StopDamaged, Position: lost[0], Reason: reason, At: now.Updated}
+			_, err = c.ports.Queries.SaveQuery(ctx, now, revision)
+			if errors.Is(err, messages.ErrConflict) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("query %s: %w: %s; braid resume %s fetches them again", q.ID, messages.ErrDamaged, reason, q.ID)
+	}
+}
+
+// metadata holds nothing that differs between two runs of one query, so that equal rows give equal files.
+func metadata(q *messages.Query, partial bool) map[string]string {
+	meta := map[string]string{
+		"braid.service": q.Service, "braid.collection": q.Collection, "braid.url": q.URL, "braid.plan": q.Fingerprint,
+	}
+	if partial {
+		meta["braid.partial"] = "true"
+	}
+	return meta
+}

@@ -1,0 +1,45 @@
+package planner
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+)
+
+// Fingerprint identifies a plan by all that it asks, in order: SHA-256, in hex. It streams: a plan of any length takes
+// constant memory. A plan that yields another number of chunks than it says is refused.
+func Fingerprint(p Plan) (string, error) {
+	sum := sha256.New()
+	n := 0
+	for chunk := range p.All() {
+		n++
+		number(sum, len(chunk.Values))
+		for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
+			text(sum, name)
+			number(sum, len(chunk.Values[name]))
+			for _, value := range chunk.Values[name] {
+				text(sum, value)
+			}
+		}
+	}
+	if n != p.Len() {
+		return "", fmt.Errorf("the plan says it has %d chunks and yields %d", p.Len(), n)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Lengths go before what they measure, so that no two different plans give the same bytes.
+func number(sum hash.Hash, n int) {
+	var buf [8]byte
+	binary.BigEndian.PutUint64(buf[:], uint64(n)) //nolint:gosec // lengths are not negative
+	sum.Write(buf[:])
+}
+
+func text(sum hash.Hash, s string) {
+	number(sum, len(s))
+	sum.Write([]byte(s))
+}

@@ -1,0 +1,11 @@
+package query
+
+import "errors"
+
+// Errors of commands on queries, for whoever gives the command: in this process or over HTTP they are the same.
+var (
+	ErrInvalid    = errors.New("the query cannot be run") // wrong use: nothing was sent
+	ErrState      = errors.New("not possible in the query's present state")
+	ErrIncomplete = errors.New("the query is not complete")
+	ErrAmbiguous  = errors.New("several queries match")
+)

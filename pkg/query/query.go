@@ -1,0 +1,195 @@
+package query
+
+import (
+	"strings"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// Schema is the version of the query file that this build reads.
+const Schema = "query/v1"
+
+// MaxFileBytes bounds a query file, and each file of values.
+const MaxFileBytes = 64 << 20
+
+// Query is a query file as it was written.
+type Query struct {
+	Name       string // from the file's name, unless the caller sets another
+	Service    string
+	Collection string
+	Where      []Condition // in the order of the file
+	Select     []string    // columns of the table; empty: all
+	Outputs    []Output
+	Run        Run
+	BadValues  BadValues
+	MaxChunks  int // a plan with more chunks is refused; 0: no bound
+}
+
+// Run says how much the query may cost in quota and time.
+type Run struct {
+	OnQuota  OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
+	HoldBack int     `yaml:"hold_back" json:"hold_back,omitzero"` // units of quota left for other tools
+	InFlight int     `yaml:"in_flight" json:"in_flight,omitzero"` // requests at a time; 0: as the service allows
+}
+
+// OnQuota says what happens when the quota is used up.
+type OnQuota struct {
+	WaitUpTo Duration  `yaml:"wait_up_to" json:"wait_up_to,omitzero"` // longest wait in all
+	Then     QuotaStop `yaml:"then" json:"then,omitzero"`             // when the wait would be longer; default pause
+}
+
+// QuotaStop is what a query does when the wait for quota would be too long.
+type QuotaStop string
+
+// The ways to stop.
+const (
+	ThenPause QuotaStop = "pause" // resumable
+	ThenFail  QuotaStop = "fail"
+)
+
+// Choices lists the ways.
+func (QuotaStop) Choices() []string { return []string{string(ThenPause), string(ThenFail)} }
+
+// BadValues says whether values that do not convert to their column's type end the run with an error.
+type BadValues string
+
+// The rules for bad values.
+const (
+	BadValuesStop  BadValues = "stop"
+	BadValuesAllow BadValues = "allow"
+)
+
+// Choices lists the rules.
+func (BadValues) Choices() []string { return []string{string(BadValuesStop), string(BadValuesAllow)} }
+
+// Duration is a time span that is written with its unit, such as 3h or 1d, in YAML and in JSON.
+type Duration time.Duration
+
+// UnmarshalText reads a duration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := strictyaml.ParseDuration(string(text))
+	*d = Duration(parsed)
+	return err
+}
+
+// MarshalText writes a duration.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+type queryRule struct {
+	Schema     string                        `yaml:"schema,required"`
+	Service    string                        `yaml:"service,required"`
+	Collection string                        `yaml:"collection,required"`
+	Where      strictyaml.Map[conditionRule] `yaml:"where,required"`
+	Select     []string                      `yaml:"select"`
+	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`
+	Run        runRule                       `yaml:"run"`
+	Verify     verifyRule                    `yaml:"verify"`
+	Since      later                         `yaml:"since"`
+	MaxChunks  int                           `yaml:"max_chunks"`
+}
+
+type runRule struct {
+	OnQuota     OnQuota `yaml:"on_quota"`
+	MaxRequests later   `yaml:"max_requests"`
+	HoldBack    int     `yaml:"hold_back"`
+	InFlight    int     `yaml:"in_flight"`
+}
+
+type verifyRule struct {
+	BadValues BadValues `yaml:"bad_values"`
+	Coverage  later     `yaml:"coverage"`
+	Changed   later     `yaml:"changed_during_run"`
+}
+
+// later is a key of the language that this version does not carry out: ignoring it would promise what is not kept.
+type later struct{}
+
+// UnmarshalStrict refuses the key.
+func (*later) UnmarshalStrict(n strictyaml.Node) {
+	n.Fail("is not supported in this version; remove it")
+}
+
+// Parse reads a query file. The error reports everything that is wrong, as strictyaml.Errors; the file's name is for
+// messages and gives the query its name.
+func Parse(file string, data []byte) (*Query, error) {
+	doc, err := strictyaml.Parse(file, data, strictyaml.Bounds{Bytes: MaxFileBytes, Nodes: 2_000_000})
+	if err != nil {
+		return nil, err
+	}
+	root := doc.Root()
+	rule := queryRule{
+		Run:    runRule{OnQuota: OnQuota{Then: ThenPause}},
+		Verify: verifyRule{BadValues: BadValuesStop},
+	}
+	root.Decode(&rule)
+	q := &Query{
+		Name:       NameOf(file),
+		Service:    rule.Service,
+		Collection: rule.Collection,
+		Select:     rule.Select,
+		Outputs:    rule.Output,
+		Run:        Run{OnQuota: rule.Run.OnQuota, HoldBack: rule.Run.HoldBack, InFlight: rule.Run.InFlight},
+		BadValues:  rule.Verify.BadValues,
+		MaxChunks:  rule.MaxChunks,
+	}
+	for name, condition := range rule.Where.All() {
+		q.Where = append(q.Where, Condition{Parameter: name, Source: condition.source})
+	}
+	q.setOutputs(root.At("output"))
+	q.check(rule, root)
+	if err := doc.Err(); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+func (q *Query) check(rule queryRule, root strictyaml.Node) {
+	if rule.Schema != Schema && root.Has("schema") {
+		root.At("schema").Fail("%.40q is not read by this version; write %s", rule.Schema, Schema)
+	}
+	for key, name := range map[string]string{"service": q.Service, "collection": q.Collection} {
+		if err := messages.CheckName(name); err != nil && root.Has(key) {
+			root.At(key).Fail("%s", err)
+		}
+	}
+	if q.MaxChunks < 1 && root.Has("max_chunks") {
+		root.At("max_chunks").Fail("%d is out of bounds, want at least 1", q.MaxChunks)
+	}
+	if q.Run.InFlight < 1 && root.At("run").Has("in_flight") {
+		root.At("run", "in_flight").Fail("%d is out of bounds, want at least 1", q.Run.InFlight)
+	}
+	if q.Run.HoldBack < 0 {
+		root.At("run", "hold_back").Fail("%d is negative", q.Run.HoldBack)
+	}
+	if len(q.Select) > maxColumns {
+		root.At("select").Fail("%d columns, at most %d", len(q.Select), maxColumns)
+		return
+	}
+	for i, column := range q.Select {
+		if err := checkColumn(q.Select[:i], column); err != nil {
+			root.At("select", i).Fail("%s", err)
+		}
+	}
+}
+
+// NameOf makes a query's name from a file's: its base without ending, other characters than letters, digits, '-' and
+// '_' replaced. It is "query" when nothing is left.
+func NameOf(file string) string {
+	base := file[strings.LastIndexAny(file, `/\`)+1:]
+	if dot := strings.LastIndexByte(base, '.'); dot > 0 {
+		base = base[:dot]
+	}
+	slug := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, base)
+	slug = strings.Trim(slug[:min(len(slug), 48)], "-_")
+	if slug == "" {
+		return "query"
+	}
+	return slug
+}

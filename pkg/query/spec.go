@@ -1,0 +1,169 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// ErrSpec reports a spec that is not valid.
+var ErrSpec = errors.New("invalid query")
+
+const (
+	// MaxSpecBytes bounds the wire form of a spec.
+	MaxSpecBytes = 64 << 20
+	// SpecVersion is the version of the wire form that this build writes and reads.
+	SpecVersion  = 1
+	maxColumns   = 1024
+	maxParams    = 256
+	maxChunks    = 1 << 31
+	maxHoldBack  = 1 << 31
+	maxInFlight  = 1024
+	maxNameBytes = 200
+)
+
+// Spec is a query, resolved: all that planning, running and shaping it needs beside the service's definition. It is
+// submitted and pinned in its wire form.
+type Spec struct {
+	V          int            `json:"v"`
+	Name       string         `json:"name"`
+	Service    string         `json:"service"`
+	Collection string         `json:"collection"`
+	Values     service.Values `json:"values"`
+	Select     []string       `json:"select,omitempty"`
+	Run        Run            `json:"run,omitzero"`
+	BadValues  BadValues      `json:"bad_values,omitzero"` // empty: stop
+	MaxChunks  int            `json:"max_chunks,omitzero"` // 0: no bound
+}
+
+// Spec gives the query with its resolved values.
+func (q *Query) Spec(values service.Values) *Spec {
+	return &Spec{
+		V:          SpecVersion,
+		Name:       q.Name,
+		Service:    q.Service,
+		Collection: q.Collection,
+		Values:     values,
+		Select:     slices.Clone(q.Select),
+		Run:        q.Run,
+		BadValues:  q.BadValues,
+		MaxChunks:  q.MaxChunks,
+	}
+}
+
+// Validate reports everything that is missing or out of bounds; each problem wraps ErrSpec. Whether the service accepts
+// the values is judged by its definition.
+func (s *Spec) Validate() error {
+	var errs []error
+	problem := func(field, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %w: "+format, append([]any{field, ErrSpec}, args...)...))
+	}
+	if s.V != SpecVersion {
+		problem("v", "%d, this build reads %d", s.V, SpecVersion)
+	}
+	names := []struct{ field, name string }{{"name", s.Name}, {"service", s.Service}, {"collection", s.Collection}}
+	for _, n := range names {
+		if err := messages.CheckName(n.name); err != nil {
+			problem(n.field, "%w", err)
+		}
+	}
+	s.checkValues(problem)
+	if len(s.Select) > maxColumns {
+		problem("select", "%d columns, at most %d", len(s.Select), maxColumns)
+	}
+	for i, column := range s.Select[:min(len(s.Select), maxColumns)] {
+		if err := checkColumn(s.Select[:i], column); err != nil {
+			problem(fmt.Sprintf("select[%d]", i), "%w", err)
+		}
+	}
+	s.checkRun(problem)
+	return errors.Join(errs...)
+}
+
+func (s *Spec) checkValues(problem func(field, format string, args ...any)) {
+	if len(s.Values) > maxParams {
+		problem("values", "%d parameters, at most %d", len(s.Values), maxParams)
+	}
+	total := 0
+	for name, list := range s.Values {
+		total += len(list)
+		if len(name) > maxNameBytes {
+			problem("values", "the name of a parameter has %d bytes, at most %d", len(name), maxNameBytes)
+		}
+	}
+	if total > service.MaxValues {
+		problem("values", "%d values, at most %d", total, service.MaxValues)
+	}
+}
+
+func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
+	if n := s.Run.HoldBack; n < 0 || n > maxHoldBack {
+		problem("run.hold_back", "%d, want 0 to %d", n, maxHoldBack)
+	}
+	if n := s.Run.InFlight; n < 0 || n > maxInFlight {
+		problem("run.in_flight", "%d, want 0 to %d", n, maxInFlight)
+	}
+	if then := s.Run.OnQuota.Then; then != "" && !slices.Contains(then.Choices(), string(then)) {
+		problem("run.on_quota.then", "%.20q is none of pause, fail", then)
+	}
+	if s.Run.OnQuota.WaitUpTo < 0 {
+		problem("run.on_quota.wait_up_to", "it is negative")
+	}
+	if bad := s.BadValues; bad != "" && !slices.Contains(bad.Choices(), string(bad)) {
+		problem("bad_values", "%.20q is none of stop, allow", bad)
+	}
+	if s.MaxChunks < 0 || s.MaxChunks > maxChunks {
+		problem("max_chunks", "%d, want 1 to %d, or none", s.MaxChunks, maxChunks)
+	}
+}
+
+func checkColumn(before []string, column string) error {
+	switch {
+	case column == "" || len(column) > maxNameBytes:
+		return fmt.Errorf("the name of a column has 1 to %d bytes", maxNameBytes)
+	case slices.Contains(before, column):
+		return fmt.Errorf("the column %q stands twice", column)
+	}
+	return nil
+}
+
+// Encode validates the spec and gives its wire form; equal specs give equal bytes.
+func (s *Spec) Encode() ([]byte, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("encode query: %w", err)
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode query: %w", err)
+	}
+	if len(data) > MaxSpecBytes {
+		return nil, fmt.Errorf("encode query: %w: %d bytes, at most %d", ErrSpec, len(data), MaxSpecBytes)
+	}
+	return data, nil
+}
+
+// DecodeSpec reads a spec; it refuses an unknown field, trailing data and what Encode would not have written.
+func DecodeSpec(data []byte) (*Spec, error) {
+	if len(data) > MaxSpecBytes {
+		return nil, fmt.Errorf("decode query: %w: %d bytes, at most %d", ErrSpec, len(data), MaxSpecBytes)
+	}
+	s := new(Spec)
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(s); err != nil {
+		return nil, fmt.Errorf("decode query: %w: %w", ErrSpec, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("decode query: %w: data after it", ErrSpec)
+	}
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("decode query: %w", err)
+	}
+	return s, nil
+}

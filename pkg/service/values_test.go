@@ -1,0 +1,105 @@
+package service
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValuesThatTheServiceWouldRefuseAreRefused(t *testing.T) {
+	tests := []struct {
+		name   string
+		values Values
+		kind   error
+		want   string
+	}{
+		{"fine", Values{"state": {"WI", "IL"}, "site": {"a", "b"}, "tag": {"x,y"}}, nil, ""},
+		{"unknown", Values{"state": {"WI"}, "stie": {"a"}}, ErrUnknownParameter, `stie: the collection gauges has no such parameter; did you mean "site"?`},
+		{"empty list", Values{"state": {}}, ErrInvalidValue, `state: the list of values is empty`},
+		{"empty value", Values{"state": {"WI"}, "site": {"a", ""}}, ErrInvalidValue, `site: a value is empty`},
+		{"pattern", Values{"state": {"Wisconsin"}}, ErrInvalidValue, `state: the value "Wisconsin" does not match ^[A-Z]{2}$`},
+		{"none of the alternatives", Values{"site": {"a"}}, ErrMissingParameter, `state, basin: give exactly one of them`},
+		{"two alternatives", Values{"state": {"WI"}, "basin": {"04"}}, ErrInvalidValue, `state, basin: give exactly one of state, basin`},
+		{"comma", Values{"state": {"WI"}, "site": {"a,b"}}, ErrInvalidValue, `the value "a,b" has a comma`},
+		{"many", Values{"state": {"WI"}, "depth": {"1", "2"}}, ErrInvalidValue, `depth: 2 values, and the service takes one`},
+		{"closed set", Values{"state": {"WI"}, "mode": {"envelope"}}, ErrInvalidValue, `did you mean "envelop"?`},
+		{"int", Values{"state": {"WI"}, "count": {"1.5"}}, ErrInvalidValue, `the value "1.5" is no int64`},
+		{"float", Values{"state": {"WI"}, "depth": {"NaN"}}, ErrInvalidValue, `the value "NaN" is no float64`},
+		{"bool", Values{"state": {"WI"}, "active": {"yes"}}, ErrInvalidValue, `write true or false`},
+		{"no such day", Values{"state": {"WI"}, "day": {"2024-02-30"}}, ErrInvalidValue, `write YYYY-MM-DD`},
+		{"no offset", Values{"state": {"WI"}, "at": {"2024-02-03T00:00:00"}}, ErrInvalidValue, `with an offset`},
+		{"white space", Values{"state": {"WI"}, "site": {" a"}}, ErrInvalidValue, `has white space around it`},
+		{"control", Values{"state": {"WI"}, "site": {"a\nb"}}, ErrInvalidValue, `not printable`},
+		{"long", Values{"state": {"WI"}, "site": {strings.Repeat("a", 1001)}}, ErrInvalidValue, `has 1001 bytes`},
+		{"one end", Values{"state": {"WI"}, "years": {"2024"}}, ErrInvalidValue, `years: an interval is two values, from and to, not 1`},
+		{"months", Values{"state": {"WI"}, "years": {"2000-01", "2020-12"}}, nil, ""},
+		{"open end", Values{"state": {"WI"}, "years": {"2000-01", ".."}}, nil, ""},
+		{"both open", Values{"state": {"WI"}, "years": {"..", ".."}}, ErrInvalidValue, `both ends are open`},
+		{"two forms", Values{"state": {"WI"}, "years": {"2000", "2020-12"}}, ErrInvalidValue, `give both ends in one form`},
+		{"backwards", Values{"state": {"WI"}, "years": {"2020", "2019"}}, ErrInvalidValue, `from 2020 is after to 2019`},
+		{"backwards by offset", Values{"state": {"WI"}, "time": {"2020-01-01T00:00:00-06:00", "2020-01-01T01:00:00Z"}}, ErrInvalidValue, `is after`},
+		{"duration", Values{"state": {"WI"}, "time": {"P7D", ".."}}, ErrInvalidValue, `write YYYY-MM-DDThh:mm:ssZ, or .. for an open end`},
+		{"month 13", Values{"state": {"WI"}, "years": {"2000-13", ".."}}, ErrInvalidValue, `write YYYY or YYYY-MM`},
+	}
+	c := gauges(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := c.CheckValues(test.values)
+			if test.kind == nil {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAllWrongValuesAreReportedTogether(t *testing.T) {
+	err := daily(t).CheckValues(Values{
+		"monitoring_location_id": {"05427718", "USGS-1"},
+		"parameter_code":         {"60"},
+		"tmie":                   {"x"},
+		"time":                   {"2024-01-01", "2023-01-01"},
+	})
+	var errs ValueErrors
+	if !errors.As(err, &errs) || len(errs) != 4 {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{`"05427718"`, "USGS-05427718", "prefix: USGS-", `"60"`, "00060", `did you mean "time"?`, "is after"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+}
+
+func TestAMillionWrongValuesMakeAShortReport(t *testing.T) {
+	err := gauges(t).CheckValues(Values{"basin": make([]string, 1_000_000)})
+	if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "and 999990 more values are wrong") {
+		t.Errorf("got %.300v", err)
+	}
+}
+
+func TestTheEstimateMultipliesValuesAndTime(t *testing.T) {
+	c := daily(t)
+	now := time.Date(2024, 1, 11, 0, 0, 0, 0, time.UTC)
+	sites := Values{"monitoring_location_id": {"USGS-1", "USGS-2"}, "time": {"2024-01-01", "2024-01-05"}}
+	if rows, ok := c.EstimateRows(sites, now); !ok || rows != 2*5 {
+		t.Errorf("closed interval: %d rows, %t", rows, ok)
+	}
+	sites["time"] = []string{"2024-01-01", ".."}
+	if rows, ok := c.EstimateRows(sites, now); !ok || rows != 2*10 {
+		t.Errorf("open end: %d rows, %t", rows, ok)
+	}
+	sites["time"] = []string{"..", "2024-01-01"}
+	if _, ok := c.EstimateRows(sites, now); ok {
+		t.Error("an open beginning was estimated")
+	}
+	if _, ok := gauges(t).EstimateRows(Values{}, now); ok {
+		t.Error("a collection without an estimate was estimated")
+	}
+}
