@@ -123,3 +123,13 @@ func code(err error) jetstream.ErrorCode {
 	}
 	return 0
 }
+
+// Ready asks the server for the streams, and tells what is wrong when it cannot answer.
+func (b *Bus) Ready(ctx context.Context) error {
+	for _, stream := range []string{streamItems, streamResults, streamParts, streamEvents} {
+		if _, err := b.js.Stream(ctx, stream); err != nil {
+			return fmt.Errorf("stream %s: %w", stream, translate(err))
+		}
+	}
+	return nil
+}

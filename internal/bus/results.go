@@ -202,3 +202,15 @@ func (b *Bus) RemoveResult(ctx context.Context, query string, p messages.Positio
 	}
 	return b.purge(ctx, streamResults, resultSubject(query, p))
 }
+
+// HasResult tells whether a position has a result.
+func (b *Bus) HasResult(ctx context.Context, query string, p messages.Position) (bool, error) {
+	_, _, err := b.loadResult(ctx, query, p)
+	switch {
+	case errors.Is(err, messages.ErrNotFound):
+		return false, nil
+	case err != nil && !errors.Is(err, messages.ErrInvalid):
+		return false, fmt.Errorf("look for the result of position %s: %w", p, err)
+	}
+	return true, nil
+}

@@ -17,7 +17,7 @@ import (
 // Submit plans a query and stores it as running: the leading coordinator begins at once. Errors about the query itself
 // wrap query.ErrInvalid or come from the definition; nothing is stored then.
 func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
-	definition, p, err := c.plan(spec)
+	definition, p, err := plan(c.ports.Definitions, spec, c.cfg.InFlight, c.ports.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,8 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	q := &messages.Query{
 		V: messages.Version, Name: spec.Name, Service: spec.Service, Collection: spec.Collection,
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
-		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), Created: now, Updated: now,
+		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow,
+		Created: now, Updated: now,
 	}
 	for {
 		q.ID = c.ports.NewID()
@@ -55,14 +56,14 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	}
 }
 
-func (c *Coordinator) plan(spec *query.Spec) (definition []byte, p *pinned, err error) {
+func plan(definitions Definitions, spec *query.Spec, inFlight int, now time.Time) (definition []byte, p *pinned, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	if definition, err = c.ports.Definitions.Pinned(spec.Service); err != nil {
+	if definition, err = definitions.Pinned(spec.Service); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	p, err = c.prepare(spec, definition, c.ports.Now())
+	p, err = prepare(spec, definition, inFlight, now)
 	if err != nil && !errors.Is(err, query.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
@@ -210,13 +211,22 @@ func (c *Coordinator) Interrupt(ctx context.Context, id, reason string) error {
 // Find gives the query whose id is, or begins with, prefix; an empty prefix the newest query. Errors wrap
 // messages.ErrNotFound or query.ErrAmbiguous.
 func (c *Coordinator) Find(ctx context.Context, prefix string) (*messages.Query, error) {
+	if prefix != "" {
+		q, _, err := c.ports.Queries.LoadQuery(ctx, prefix)
+		if err == nil {
+			return q, nil
+		}
+		if !errors.Is(err, messages.ErrNotFound) {
+			return nil, err
+		}
+	}
 	all, err := c.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found []*messages.Query
 	for _, q := range all {
-		if q.ID == prefix || prefix == "" {
+		if prefix == "" {
 			return q, nil
 		}
 		if strings.HasPrefix(q.ID, prefix) {

@@ -14,12 +14,11 @@ import (
 
 // Config of a coordinator. The zero value of each field but ID is its default.
 type Config struct {
-	ID          string        // names this coordinator in the leader's slot; required
-	LeaseTTL    time.Duration // of a service's slots, whole seconds; 30 s
-	LeaderTTL   time.Duration // a dead leader is followed after this, whole seconds; 4 s
-	InFlight    int           // slots of every service, whatever its definition says; 0: the definition's
-	StallAfter  time.Duration // with items outstanding and no news for this long, they are published again; 1 min
-	ServiceWait time.Duration // until an automatic resume after a service's interruption that named no time; 30 s
+	ID         string        // names this coordinator in the leader's slot; required
+	LeaseTTL   time.Duration // of a service's slots, whole seconds; 30 s
+	LeaderTTL  time.Duration // a dead leader is followed after this, whole seconds; 4 s
+	InFlight   int           // slots of every service, whatever its definition says; 0: the definition's
+	StallAfter time.Duration // with items outstanding and no news for this long, they are published again; 1 min
 }
 
 func (c Config) withDefaults() Config {
@@ -31,9 +30,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StallAfter == 0 {
 		c.StallAfter = time.Minute
-	}
-	if c.ServiceWait == 0 {
-		c.ServiceWait = 30 * time.Second
 	}
 	return c
 }

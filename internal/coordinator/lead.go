@@ -99,7 +99,7 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 		return
 	case s.query.State.Active():
 		work = c.drive
-	case c.resumesByItself(s.query):
+	case s.query.ResumesByItself():
 		work = c.waitAndResume
 	default:
 		return
@@ -120,22 +120,9 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 	})
 }
 
-// resumesByItself tells whether the coordinator waits out the query's interruption.
-func (c *Coordinator) resumesByItself(q *messages.Query) bool {
-	return q.State == messages.Interrupted && q.Stop != nil && q.WaitUpTo > 0 &&
-		c.resumeAt(q).Sub(q.Stop.At) <= q.WaitUpTo
-}
-
-func (c *Coordinator) resumeAt(q *messages.Query) time.Time {
-	if q.Stop.Until.IsZero() {
-		return q.Stop.At.Add(c.cfg.ServiceWait)
-	}
-	return q.Stop.Until
-}
-
 // waitAndResume resumes an interrupted query when its time has come. Any change of the record ends the wait.
 func (c *Coordinator) waitAndResume(ctx context.Context, s seen, box <-chan seen) (seen, error) {
-	timer := time.NewTimer(max(0, c.resumeAt(s.query).Sub(c.ports.Now())))
+	timer := time.NewTimer(max(0, s.query.ResumeAt().Sub(c.ports.Now())))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

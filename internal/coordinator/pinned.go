@@ -29,7 +29,7 @@ type pinned struct {
 const defaultQuotaWait = time.Hour
 
 // prepare checks a spec against a definition, completely, and plans it. Nothing is sent or stored.
-func (c *Coordinator) prepare(spec *query.Spec, definition []byte, now time.Time) (*pinned, error) {
+func prepare(spec *query.Spec, definition []byte, inFlight int, now time.Time) (*pinned, error) {
 	d, err := service.OpenPinned(definition)
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (c *Coordinator) prepare(spec *query.Spec, definition []byte, now time.Time
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
 	p := &pinned{spec: spec, definition: d, collection: collection, plan: plan, slots: d.Limits.InFlight, quotaWait: defaultQuotaWait}
-	if c.cfg.InFlight > 0 {
-		p.slots = c.cfg.InFlight
+	if inFlight > 0 {
+		p.slots = inFlight
 	}
 	if spec.Run.InFlight > 0 {
 		p.slots = spec.Run.InFlight
@@ -72,7 +72,7 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.prepare(spec, definition, q.Created)
+	p, err := prepare(spec, definition, c.cfg.InFlight, q.Created)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,10 @@ import (
 
 // Export is a table with what is to be said of it.
 type Export struct {
-	Query     *messages.Query
-	Table     *frame.Table
-	Survey    *Survey
-	BadValues query.BadValues   // whether values that do not convert are acceptable to the query
-	Meta      map[string]string // for formats that carry metadata
+	Query  *messages.Query
+	Table  *frame.Table
+	Survey *Survey
+	Meta   map[string]string // for formats that carry metadata
 }
 
 // Export builds the query's table from its results in position order, without any request upstream. With partial, what
@@ -55,7 +54,7 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	if err != nil {
 		return nil, fmt.Errorf("table of %s: %w", q.ID, err)
 	}
-	e := &Export{Query: q, Table: table, Survey: survey, BadValues: p.spec.BadValues, Meta: metadata(q, len(missing) > 0)}
+	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, len(missing) > 0)}
 	return e, nil
 }
 

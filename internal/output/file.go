@@ -134,3 +134,36 @@ func explain(path string, err error) error {
 	}
 	return fmt.Errorf("write %s: %w%s", path, err, fix)
 }
+
+// CheckTarget finds out before any work is done whether a file could be written under path. Errors wrap ErrTarget.
+func CheckTarget(path string) error {
+	err := checkTarget(path)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(filepath.Dir(path)); err == nil && !info.IsDir() {
+			err = syscall.ENOTDIR
+		}
+	}
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(filepath.Dir(path), ".braid-*"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTarget, explain(path, err))
+	}
+	return nil
+}
+
+// Save puts what fill writes under path, whole or not at all, like WriteFile. Errors wrap ErrTarget and what fill said.
+func Save(path string, fill func(io.Writer) error) (int64, error) {
+	size, err := save(path, fill)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrTarget, explain(path, err))
+	}
+	return size, nil
+}
+
+// ErrTarget reports a file that cannot be written.
+var ErrTarget = errors.New("the table cannot be written")

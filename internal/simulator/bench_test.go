@@ -25,13 +25,7 @@ func BenchmarkServe(b *testing.B) {
 	server := httptest.NewServer(s)
 	defer server.Close()
 	for b.Loop() {
-		response, err := server.Client().Get(server.URL + manyRows)
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, err = io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		if err != nil {
+		if _, err := fetchTo(b.Context(), server.Client(), server.URL+manyRows, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

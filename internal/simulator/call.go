@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -43,7 +44,7 @@ func (s *Simulator) exchange(w http.ResponseWriter, r *http.Request) (cut severi
 		c.out.finish(r.Context(), Fault{})
 		return severNot
 	}
-	return c.serve()
+	return c.serve(r.Context())
 }
 
 // admit asks every gate; a gate that refuses has answered.
@@ -110,7 +111,7 @@ func (c *call) origin() string {
 }
 
 // serve answers an admitted request, or breaks it as the script says.
-func (c *call) serve() severing {
+func (c *call) serve(ctx context.Context) severing {
 	route, known := c.routes[c.request.URL.Path]
 	c.draw = c.script.next(hashText(0, c.request.Method, c.url), c.url, route.isPage)
 	c.entry.Fault, c.entry.Attempt = c.draw.fault.Kind, c.draw.attempt
@@ -118,13 +119,13 @@ func (c *call) serve() severing {
 		return severReset
 	}
 	if !c.readBody() {
-		return c.out.finish(c.request.Context(), Fault{})
+		return c.out.finish(ctx, Fault{})
 	}
-	if err := pause(c.request.Context(), c.latency()); err != nil {
+	if err := pause(ctx, c.latency()); err != nil {
 		c.out.err = err
 		return severAbort
 	}
-	if cut, done := c.failInstead(); done {
+	if cut, done := c.failInstead(ctx); done {
 		return cut
 	}
 	switch {
@@ -141,7 +142,7 @@ func (c *call) serve() severing {
 	if c.draw.fault.Kind == FaultResetAfter {
 		return severReset
 	}
-	return c.out.finish(c.request.Context(), c.draw.fault)
+	return c.out.finish(ctx, c.draw.fault)
 }
 
 // readBody takes in the request's body, or answers 413.
@@ -168,7 +169,7 @@ func (c *call) latency() time.Duration {
 }
 
 // failInstead carries out the faults that take the place of the service's answer, and prepares those that spoil it.
-func (c *call) failInstead() (cut severing, done bool) {
+func (c *call) failInstead(ctx context.Context) (cut severing, done bool) {
 	f := c.draw.fault
 	switch f.Kind {
 	case Fault500:
@@ -186,14 +187,14 @@ func (c *call) failInstead() (cut severing, done bool) {
 	case FaultHTML:
 		c.out.html(http.StatusOK, "The service is down for maintenance")
 	case FaultHang:
-		return c.hang(f.Delay), true
+		return c.hang(ctx, f.Delay), true
 	case FaultResetAfter, FaultTruncated, FaultCutJSON, FaultSlowBody:
 		c.out.held = &bytes.Buffer{}
 		return severNot, false
 	default:
 		return severNot, false
 	}
-	return c.out.finish(c.request.Context(), Fault{}), true
+	return c.out.finish(ctx, Fault{}), true
 }
 
 func (c *call) askForPatience(d time.Duration) {
@@ -203,11 +204,11 @@ func (c *call) askForPatience(d time.Duration) {
 }
 
 // hang keeps the client waiting until it leaves or the delay is over.
-func (c *call) hang(delay time.Duration) severing {
+func (c *call) hang(ctx context.Context, delay time.Duration) severing {
 	if delay == 0 {
 		delay = maxDelay
 	}
-	if err := pause(c.request.Context(), delay); err != nil {
+	if err := pause(ctx, delay); err != nil {
 		c.out.err = err
 		return severAbort
 	}

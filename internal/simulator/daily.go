@@ -54,7 +54,10 @@ func parseDaily(rawQuery string, r *record, pageRows int) (*dailyQuery, error) {
 	if q.size() > maxSeries {
 		return nil, fmt.Errorf("sites, parameters and statistics make %d series, must be at most %d", q.size(), maxSeries)
 	}
-	return q, q.place()
+	if err := q.place(); err != nil {
+		return nil, err
+	}
+	return q, nil
 }
 
 func (q *dailyQuery) set(name, value string, r *record, pageRows int) (err error) {

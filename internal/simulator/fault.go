@@ -46,8 +46,9 @@ func (k FaultKind) needsPage() bool {
 	switch k {
 	case FaultWrongCount, FaultRepeatedNext, FaultEmptyPage, FaultForeignNext:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // spoils tells the kinds after which a client has no usable answer, although the status may be 200.
@@ -77,6 +78,9 @@ type Fault struct {
 // FaultMix is a script in which a request fails with the given chance, each of the kinds being equally likely, and
 // only on the first two attempts of its URL.
 func FaultMix(rate float64, kinds ...FaultKind) []Fault {
+	if rate <= 0 {
+		return nil // a Fault without a rate strikes always
+	}
 	faults := make([]Fault, 0, len(kinds))
 	share := rate / float64(len(kinds))
 	passed := 1.0 // the chance that no earlier line struck

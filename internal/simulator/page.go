@@ -36,7 +36,10 @@ func answerDaily(c *call, buffers *sync.Pool) int64 {
 			"Request exceeding server limits: "+strconv.FormatInt(q.span(), 10)+" rows, at most "+strconv.FormatInt(most, 10))
 		return 0
 	}
-	shared := buffers.Get().(*[]byte)
+	shared, ok := buffers.Get().(*[]byte)
+	if !ok {
+		shared = new([]byte)
+	}
 	defer buffers.Put(shared)
 	p := &page{call: c, query: q, buf: (*shared)[:0]}
 	c.out.start(http.StatusOK, "application/geo+json")
@@ -138,6 +141,7 @@ func (p *page) nextURL(self string) string {
 		if p.next == nil {
 			p.next = &p.query.from
 		}
+	default:
 	}
 	if p.next == nil {
 		return ""

@@ -99,6 +99,7 @@ func (o *response) finish(ctx context.Context, f Fault) severing {
 			return severAbort
 		}
 		_, _ = o.send(body[half:])
+	default: // the second half is lost without a sign
 	}
 	return severNot
 }

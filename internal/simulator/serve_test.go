@@ -3,7 +3,6 @@ package simulator
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,20 +24,15 @@ func TestServeAnswersUntilItsContextEnds(t *testing.T) {
 	}
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	response, err := client.Get(base + oneSite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(response.Body)
-	response.Body.Close()
-	if p := readPage(t, body); err != nil || p.link("self") != base+oneSite {
+	_, body, err := fetch(t.Context(), client, base+oneSite)
+	if p := readPage(t, []byte(body)); err != nil || p.link("self") != base+oneSite {
 		t.Errorf("self is %s, %v", p.link("self"), err)
 	}
 	cancel()
 	if err := errors.Join(wait(), wait()); err != nil {
 		t.Errorf("wait: %v", err)
 	}
-	if _, err := client.Get(base + oneSite); err == nil {
+	if _, _, err := fetch(t.Context(), client, base+oneSite); err == nil {
 		t.Error("still answers")
 	}
 }
@@ -58,10 +52,7 @@ func TestStoppingCutsAnswersUnderWay(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	go func() {
-		response, err := client.Get(base + oneSite)
-		if err == nil {
-			response.Body.Close()
-		}
+		_, _, err := fetch(t.Context(), client, base+oneSite)
 		asked <- err
 	}()
 	<-arrived

@@ -50,9 +50,8 @@ func New(config Config) *Simulator {
 		panic(fmt.Sprintf("simulator: %v", err))
 	}
 	s := &Simulator{
-		now:     config.Now,
-		seen:    newSight(config.LogSize),
-		buffers: sync.Pool{New: func() any { b := make([]byte, 0, pageBuffer+pageBuffer/8); return &b }},
+		now:  config.Now,
+		seen: newSight(config.LogSize),
 	}
 	s.routes = usgsRoutes(&s.buffers)
 	s.control = s.controlPaths()

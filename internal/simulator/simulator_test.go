@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -107,19 +108,24 @@ func listen(t *testing.T, s *Simulator) *httptest.Server {
 }
 
 // fetch sends one request over the network and reads the whole answer.
-func fetch(t *testing.T, server *httptest.Server, target string) (status int, body string, err error) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+target, nil)
+func fetch(ctx context.Context, client *http.Client, url string) (status int, body string, err error) {
+	var text strings.Builder
+	status, err = fetchTo(ctx, client, url, &text)
+	return status, text.String(), err
+}
+
+func fetchTo(ctx context.Context, client *http.Client, url string, body io.Writer) (status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
-	response, err := server.Client().Do(r)
+	response, err := client.Do(r)
 	if err != nil {
-		return 0, "", err
+		return 0, err
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(text), err
+	defer func() { _ = response.Body.Close() }()
+	_, err = io.Copy(body, response.Body)
+	return response.StatusCode, err
 }
 
 const oneSite = DailyPath + "?monitoring_location_id=USGS-05427718&time=2024-01-01/2024-01-31&limit=50000"
@@ -210,13 +216,13 @@ func TestRefusedConfigsNameTheirField(t *testing.T) {
 
 func TestGzipIsTheSameAnswerInFewerBytes(t *testing.T) {
 	t.Parallel()
-	server := listen(t, New(Config{Gzip: true}))
-	_, zipped, err := fetch(t, server, oneSite) // the client asks for gzip and unpacks it by itself
+	s := New(Config{Gzip: true})
+	server := listen(t, s)
+	_, zipped, err := fetch(t.Context(), server.Client(), server.URL+oneSite) // the client asks for gzip and unpacks it by itself
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Config.Handler.(*Simulator).Reset()
-	w := ask(t, server.Config.Handler, server.URL+oneSite)
+	w := ask(t, s, server.URL+oneSite)
 	if w.Body.String() != zipped {
 		t.Error("the unpacked answer differs from the plain one")
 	}

@@ -117,7 +117,7 @@ func (c *chunk) pages(ctx context.Context, result Result) ([]string, error) {
 				columns = append(columns, name)
 			}
 		}
-		if page.Next == "" {
+		if page.Next == "" || page.Next == cursor && c.up.RepeatEnd {
 			return columns, nil
 		}
 		if seen[page.Next] {

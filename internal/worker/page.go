@@ -15,11 +15,13 @@ const maxRefusals = 20 // short quota waits that one page may cost before the it
 
 // page fetches one page, trying again as the policy allows. Between tries no slot is held.
 func (c *chunk) page(ctx context.Context, cursor string) (service.Page, error) {
-	budget := c.up.Retry.Budget(c.w.ports.Now())
+	budget := retry.NewBudget(c.up.Retry, retry.Repeatable, c.w.ports.Now(), c.w.ports.Rand)
 	for try, refusals := 1, 0; ; try++ {
+		queued := c.header.SlotWait
 		if err := c.ready(ctx); err != nil {
 			return service.Page{}, err
 		}
+		budget.Queued(c.header.SlotWait-queued, c.w.ports.Now())
 		page, err := c.fetch(ctx, cursor, try)
 		var answer *service.ResponseError
 		switch {
@@ -43,21 +45,18 @@ func (c *chunk) page(ctx context.Context, cursor string) (service.Page, error) {
 			}
 			continue
 		case service.ClassTransient, service.ClassBadPage:
-			wait, again := c.again2(budget, answer)
-			if !again {
+			next := budget.After(retry.Evidence{Kind: retry.Transient, Hint: answer.RetryAfter}, c.w.ports.Now())
+			if !next.Retry {
 				return service.Page{}, c.giveUp(answer)
 			}
-			if err := c.backOff(ctx, wait); err != nil {
+			c.log.Info("trying again", "class", answer.Class, "status", answer.Status, "message", answer.Message, "try", try, "wait", next.Wait)
+			if err := c.backOff(ctx, next.Wait); err != nil {
 				return service.Page{}, err
 			}
 		default:
 			return service.Page{}, &failed{failureOf(answer)}
 		}
 	}
-}
-
-func (c *chunk) again2(budget *retry.Budget, answer *service.ResponseError) (time.Duration, bool) {
-	return 0, false
 }
 
 // giveUp says what a page becomes when its tries are used up.

@@ -61,6 +61,7 @@ type Upstream struct {
 	Retry     retry.Policy
 	QuotaWait time.Duration // assumed until a refused request may be tried again when the service says no time
 	MaxPages  int           // most pages of one chunk
+	RepeatEnd bool          // this service marks its end by naming the same next page again
 }
 
 // Upstreams finds the upstream of an item from the definition that its query pinned. A *service.ResponseError is a

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidhq/braid/pkg/lease"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/retry"
 )
 
 // ErrStopping is the cause with which work is cut when the grace period after a stop is over.
@@ -53,7 +54,7 @@ type Ports struct {
 	Upstreams Upstreams
 	Leases    lease.Store
 	NewID     func() string // unique ids of attempts
-	Jitter    func() float64
+	Rand      retry.Rand    // of backoff; safe for concurrent use
 	Now       func() time.Time
 	Log       *slog.Logger
 }

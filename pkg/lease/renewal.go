@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -12,7 +13,7 @@ func (s *Semaphore) renewal() time.Duration {
 }
 
 // keep renews the slot until it ends.
-func (l *Slot) keep(next time.Duration) {
+func (l *Slot) keep(calls context.Context, next time.Duration) {
 	defer close(l.joined)
 	timer := time.NewTimer(next)
 	defer timer.Stop()
@@ -22,12 +23,12 @@ func (l *Slot) keep(next time.Duration) {
 			return
 		case <-timer.C:
 		}
-		timer.Reset(l.renew())
+		timer.Reset(l.renew(calls))
 	}
 }
 
 // renew tries once, and tells when to try next.
-func (l *Slot) renew() time.Duration {
+func (l *Slot) renew(calls context.Context) time.Duration {
 	start := time.Now()
 	l.sem.mu.Lock()
 	revision, valid := l.revision, l.valid()
@@ -38,16 +39,16 @@ func (l *Slot) renew() time.Duration {
 	if !valid {
 		return 0
 	}
-	renewed, err := l.sem.put(l.calls, l.index, l.value, revision, l.sem.cfg.TTL)
+	renewed, err := l.sem.put(calls, l.index, l.value, revision, l.sem.cfg.TTL)
 	if err == nil {
 		return l.extend(renewed, start)
 	}
-	return l.resolve(revision, err)
+	return l.resolve(calls, revision, err)
 }
 
 // resolve finds out what became of a renewal that failed. The lease's id is what tells, not the kind of error.
-func (l *Slot) resolve(revision uint64, failed error) time.Duration {
-	entry, err := l.sem.get(l.calls, l.index)
+func (l *Slot) resolve(calls context.Context, revision uint64, failed error) time.Duration {
+	entry, err := l.sem.get(calls, l.index)
 	l.sem.mu.Lock()
 	ended, doubt := l.ended, l.doubt
 	again := l.sem.between(l.sem.cfg.TTL/60, l.sem.cfg.TTL/30)

@@ -113,6 +113,7 @@ func (w *world) work(ctx context.Context, s *lease.Semaphore) {
 
 // run lets the processes work for some TTLs and gives how many slots were acquired, and what went wrong.
 func (w *world) run(t *testing.T) (int, string) {
+	t.Helper()
 	w.random = rand.New(rand.NewPCG(w.seed, 1))
 	w.live, w.stopped = map[*lease.Slot]bool{}, map[int]time.Time{}
 	synctest.Test(t, func(t *testing.T) {
@@ -120,9 +121,10 @@ func (w *world) run(t *testing.T) (int, string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*w.ttl)
 		defer cancel()
 		var all sync.WaitGroup
+		var ways []*leasetest.Faulty
 		for p := range w.processes {
 			way := leasetest.NewFaulty(store, func(leasetest.Call, string) leasetest.Fault { return w.fault(p) })
-			defer way.Wait()
+			ways = append(ways, way)
 			s, err := lease.New(way, "svc", lease.Config{
 				Slots: w.slots, Holder: fmt.Sprint("p", p), TTL: w.ttl, Rand: rand.New(rand.NewPCG(w.seed, uint64(p)+2)),
 			})
@@ -139,6 +141,9 @@ func (w *world) run(t *testing.T) (int, string) {
 			<-time.After(w.ttl / 97)
 		}
 		all.Wait()
+		for _, way := range ways {
+			way.Wait()
+		}
 	})
 	return w.acquired, w.wrong
 }

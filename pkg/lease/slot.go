@@ -22,11 +22,10 @@ type Slot struct {
 	holding    Holding
 	value      []byte
 
-	ctx    context.Context         // ends with the slot
-	cancel context.CancelCauseFunc // called by end alone
-	calls  context.Context         // of the renewals; outlives ctx, so that Release learns how the last one ended
-	hangUp context.CancelFunc
-	joined chan struct{} // closed when the renewing goroutine has returned
+	ctx    context.Context         //nolint:containedctx // the slot's lifetime, which is what a Slot is
+	cancel context.CancelCauseFunc // ends ctx; called by end alone
+	hangUp context.CancelFunc      // ends a renewal's calls, which outlive ctx so that Release learns how the last one went
+	joined chan struct{}           // closed when the renewing goroutine has returned
 
 	// Guarded by sem.mu.
 	revision uint64      // of our last write known to have landed
@@ -44,9 +43,10 @@ func newSlot(ctx context.Context, s *Semaphore, index int, revision uint64, dead
 		joined: make(chan struct{}), revision: revision, deadline: deadline,
 	}
 	l.ctx, l.cancel = context.WithCancelCause(base)
-	l.calls, l.hangUp = context.WithCancel(base)
+	calls, hangUp := context.WithCancel(base)
+	l.hangUp = hangUp
 	l.watchdog = time.AfterFunc(time.Until(deadline), func() { l.Valid() })
-	go l.keep(s.renewal())
+	go l.keep(calls, s.renewal())
 	return l
 }
 
@@ -110,37 +110,32 @@ func (l *Slot) Release(ctx context.Context) error {
 	return nil
 }
 
-// giveBack sets the key free. A put that was refused or not answered is looked into and repeated once, while the lease
-// still stands.
+// giveBack sets the key free. A put that was refused or not answered is looked into, and repeated while the lease still
+// stands.
 func (l *Slot) giveBack(ctx context.Context) error {
+	const tries = 3
 	l.sem.mu.Lock()
-	revision, doubtful := l.revision, !l.doubt.IsZero()
+	revision := l.revision
 	l.sem.mu.Unlock()
-	if !doubtful {
-		if l.free(ctx, revision) == nil {
+	var failed error
+	for range tries {
+		freed, err := l.sem.put(ctx, l.index, nil, revision, 0)
+		if err == nil {
+			l.sem.observe(Entry{Key: l.sem.key(l.index), Revision: freed})
 			return nil
 		}
+		failed = err
+		entry, err := l.sem.get(ctx, l.index)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		l.sem.learn(l.index, revision, entry)
+		if !l.holding.stands(entry) {
+			return nil // it did land, or the lease is somebody else's
+		}
+		revision = entry.Revision // that of a renewal whose answer never came, if it moved
 	}
-	entry, err := l.sem.get(ctx, l.index)
-	if err != nil {
-		return err
-	}
-	l.sem.learn(l.index, revision, entry)
-	if !l.holding.stands(entry) {
-		return nil // it did land, or the lease is somebody else's
-	}
-	if err := l.free(ctx, entry.Revision); err != nil && !errors.Is(err, ErrConflict) {
-		return err
-	}
-	return nil
-}
-
-func (l *Slot) free(ctx context.Context, revision uint64) error {
-	revision, err := l.sem.put(ctx, l.index, nil, revision, 0)
-	if err == nil {
-		l.sem.observe(Entry{Key: l.sem.key(l.index), Revision: revision})
-	}
-	return err
+	return failed
 }
 
 // lose ends the slot without setting it free. The caller holds sem.mu.

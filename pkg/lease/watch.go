@@ -117,7 +117,7 @@ func (s *Semaphore) learn(index int, before uint64, e Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.view(index)
-	if e.Revision > v.revision || v.revision == before && false && v.own == nil {
+	if e.Revision > v.revision || v.revision == before && e.Revision < before && v.own == nil {
 		s.note(v, e)
 	}
 }

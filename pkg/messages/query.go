@@ -57,7 +57,8 @@ type Query struct {
 	URL         string        `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
-	WaitUpTo    time.Duration `json:"wait_up_to_ns"` // the longest pause that the coordinator waits out by itself; 0: none
+	WaitUpTo    time.Duration `json:"wait_up_to_ns"`       // the longest pause that the coordinator waits out by itself; 0: none
+	AllowBad    bool          `json:"allow_bad,omitempty"` // values that do not convert are no reason to call the table wrong
 	Stop        *Stop         `json:"stop,omitempty"`
 	Created     time.Time     `json:"created"`
 	Updated     time.Time     `json:"updated"`
@@ -80,6 +81,28 @@ func (m *Query) Validate() error {
 		checkRun(m.Run),
 		m.Stop.validate(),
 	)
+}
+
+// serviceWait is how long after an interruption that named no time a query is tried again.
+const serviceWait = 30 * time.Second
+
+// ResumeAt is when an interrupted query may go on: the time that its stop names, or else a little later than the stop.
+// It is zero when waiting is not what the query needs.
+func (m *Query) ResumeAt() time.Time {
+	switch {
+	case m.State != Interrupted || m.Stop == nil:
+	case !m.Stop.Until.IsZero():
+		return m.Stop.Until
+	case m.Stop.Kind == string(ServiceInterrupted), m.Stop.Kind == string(QuotaExhausted):
+		return m.Stop.At.Add(serviceWait)
+	}
+	return time.Time{}
+}
+
+// ResumesByItself tells whether the coordinator waits out the query's interruption, and resumes it at ResumeAt.
+func (m *Query) ResumesByItself() bool {
+	at := m.ResumeAt()
+	return !at.IsZero() && m.WaitUpTo > 0 && at.Sub(m.Stop.At) <= m.WaitUpTo
 }
 
 func (s QueryState) check() error {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/strictyaml"
@@ -105,6 +106,9 @@ func (d *Definition) check(rule definitionRule, root strictyaml.Node) {
 		at := root.At("credentials", credential.ID)
 		checkName(at, credential.ID)
 		credential.check(at)
+		if !slices.ContainsFunc(d.Hosts, func(h Host) bool { return slices.Contains(h.Credentials, credential.ID) }) {
+			at.Fail("no host may see it; name it under the credentials of a host")
+		}
 	}
 	for _, quota := range d.Quotas {
 		checkName(root.At("quotas", quota.Pool), quota.Pool)

@@ -110,7 +110,7 @@ func TestAWrongDefinitionIsRefusedWithLineAndRemedy(t *testing.T) {
 	}{
 		{"schema", []string{"service/v1", "service/v9"}, `rivers.yaml:1: schema: "service/v9" is not read by this version; write service/v1`},
 		{"misspelt", []string{"aliases:", "alaises:"}, `rivers.yaml:7: hosts[0].alaises: unknown key; did you mean "aliases"?`},
-		{"in defaults", []string{"style: link", "stlye: link"}, `rivers.yaml:19: collections.gauges.paging.stlye: unknown key; did you mean "style"?`},
+		{"in defaults", []string{"style: link", "styel: link"}, `rivers.yaml:19: collections.gauges.paging.styel: unknown key; did you mean "style"?`},
 		{"window", []string{"- pack: site", "- {window: time, span: 1y}"}, `window and clauses axes are not supported in this version; allowed are each, pack`},
 		{"clauses", []string{"- pack: site", "- clauses: site"}, `not supported in this version`},
 		{"cursor", []string{"style: link", "style: cursor"}, `rivers.yaml:19: collections.gauges.paging.style: "cursor" is not supported in this version; allowed are none, link`},
@@ -124,6 +124,7 @@ func TestAWrongDefinitionIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"no condition", []string{"{status: [404], body: 'no observations'}", "{}"}, `has no condition`},
 		{"regexp", []string{"'no observations'", "'('"}, `missing closing )`},
 		{"credential", []string{"credentials: [key]", "credentials: [kye]"}, `the credential "kye" is not declared; did you mean "key"?`},
+		{"unbound credential", []string{"credentials: [key]", "credentials: []"}, `rivers.yaml:10: credentials.key: no host may see it; name it under the credentials of a host`},
 		{"secret in the file", []string{"env:RIVERS_KEY", "abc123"}, `names no place of a secret`},
 		{"file outside", []string{"env:RIVERS_KEY", "file:../x"}, `leads out of the configuration folder`},
 		{"two ways", []string{"{header: X-Key}", "{header: X-Key, bearer: true}"}, `name exactly one of header, query, basic, bearer`},
@@ -184,7 +185,7 @@ func TestARebasedDefinitionSpeaksToItsBaseOnly(t *testing.T) {
 	if err != nil || !strings.HasPrefix(request.URL, "http://127.0.0.1:8080/sim/gauges?") {
 		t.Errorf("got %s, %v", request.URL, err)
 	}
-	if got := d.CredentialsFor(request.URL); len(got) != 0 {
+	if got := append(d.CredentialsFor(request.URL), d.Credentials...); len(got) != 0 {
 		t.Errorf("credentials %v", got)
 	}
 	for _, link := range []string{"https://api.example.org/v1", "https://old.example.org/", "http://127.0.0.1:9/"} {

@@ -76,7 +76,7 @@ func TestWhatIsNotAPageIsClassified(t *testing.T) {
 		{"deep", `{"data":[` + list("[", 70) + list("]", 70) + `]}`, nil, ClassBadPage, "nested deeper than 64"},
 		{"too large", `{"data":[]}` + list(" ", 2000), []string{"{page_rows: 500}", "{page_rows: 500, response_bytes: 1024}"}, ClassTooLarge, "at most 1024"},
 		{"fewer than said", `{"returned":3,"data":[{},{}]}`, nil, ClassBadPage, "says that it returns 3 rows and has 2"},
-		{"undeclared", `{"data":[{"name":1},{"nmae":2}]}`, []string{"    key:", "    unknown_fields: fail\n    key:"}, ClassBadPage, `row 1 has the member "nmae"`},
+		{"undeclared", `{"data":[{"name":1},{"naem":2}]}`, []string{"    key:", "    unknown_fields: fail\n    key:"}, ClassBadPage, `row 1 has the member "naem"`},
 		{"foreign link", `{"data":[],"links":[{"rel":"next","href":"https://evil.example/x"}]}`, nil, ClassBadLink, `leads to the host "evil.example"; allowed are api.example.org`},
 		{"link with a user", `{"data":[],"links":[{"rel":"next","href":"https://api.example.org@evil.example/x"}]}`, nil, ClassBadLink, `"evil.example"`},
 		{"script", `{"data":[],"links":[{"rel":"next","href":"javascript:x"}]}`, nil, ClassBadLink, "scheme"},

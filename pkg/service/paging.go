@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,16 +57,12 @@ func decodeChoice[T ~string](n strictyaml.Node, supported, later []string) T {
 	if n.Kind() != strictyaml.Scalar {
 		return ""
 	}
-	for _, choice := range supported {
-		if text == choice {
-			return T(text)
-		}
+	if slices.Contains(supported, text) {
+		return T(text)
 	}
 	problem := "unknown value %.60q; allowed are %s"
-	for _, choice := range later {
-		if text == choice {
-			problem = "%q is not supported in this version; allowed are %s"
-		}
+	if slices.Contains(later, text) {
+		problem = "%q is not supported in this version; allowed are %s"
 	}
 	n.Fail(problem, text, strings.Join(supported, ", "))
 	return ""

@@ -177,7 +177,7 @@ func (c *Collection) checkWireNames(n strictyaml.Node) {
 	for _, param := range c.params {
 		for name := range param.Send.All() {
 			other, taken := senders[name]
-			if taken && !(slices.Contains(c.exactlyOne, other) && slices.Contains(c.exactlyOne, param.Name)) {
+			if taken && (!slices.Contains(c.exactlyOne, other) || !slices.Contains(c.exactlyOne, param.Name)) {
 				n.Fail("the parameters %s and %s are both sent as %q", other, param.Name, name)
 			}
 			senders[name] = param.Name

@@ -5,7 +5,7 @@ import "testing"
 func TestTheNearestNameIsOffered(t *testing.T) {
 	candidates := []string{"parameter_code", "statistic_id", "time", "monitoring_location_id"}
 	for name, want := range map[string]string{
-		"paramter_code":  "parameter_code",
+		"paremeter_code": "parameter_code",
 		"Statistic_ID":   "statistic_id",
 		"tmie":           "time",
 		"times":          "time",

@@ -55,7 +55,7 @@ func (n Node) decodeScalar(v reflect.Value) {
 }
 
 func (n Node) decodeString(v reflect.Value, text string) {
-	if chooser, ok := v.Interface().(Chooser); ok {
+	if chooser, ok := reflect.TypeAssert[Chooser](v); ok {
 		if choices := chooser.Choices(); !slices.Contains(choices, text) {
 			n.Fail("unknown value %.60q; allowed are %s", text, strings.Join(choices, ", "))
 		}

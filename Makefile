@@ -1,0 +1,99 @@
+# Everything that a person or CI runs here has its target. `make` alone lists them.
+
+SHELL      := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BIN       := $(CURDIR)/bin
+LINT      := $(BIN)/golangci-lint
+PACKAGES  ?= ./...
+TESTFLAGS ?=
+FUZZTIME  ?= 5s
+BENCH     ?= .
+BENCHTIME ?= 1s
+PLATFORM  ?= $(shell go env GOOS)/$(shell go env GOARCH)
+
+export GOTOOLCHAIN ?= local
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## run the offline demonstration: a query, a quota, an interruption, a resume, a verified table
+	go run ./cmd/braid demo
+
+.PHONY: check
+check: lint arch test ## all that must hold before a change is sent: lint, architecture, tests
+
+.PHONY: deps
+deps: ## download the Go modules that build and tests need
+	go mod download
+
+.PHONY: test
+test: deps ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
+	go test $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: race
+race: deps ## run the tests under the race detector
+	go test -race $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: arch
+arch: ## check imports, sizes, package state and deployment files
+	go test $(TESTFLAGS) ./internal/archtest
+
+.PHONY: lint
+lint: $(LINT) ## check format, vet and the linters of .golangci.yml
+	$(LINT) fmt --diff
+	$(LINT) run $(PACKAGES)
+
+.PHONY: fmt
+fmt: $(LINT) ## format every file in place
+	$(LINT) fmt
+
+$(LINT): tools/go.mod tools/go.sum
+	GOBIN=$(BIN) go -C tools install tool
+	@touch $@
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (FUZZTIME=1m make fuzz)
+	@found=0; \
+	while IFS=: read -r file line; do \
+		name=$$(sed -E 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/' <<<"$$line"); \
+		package=./$$(dirname "$$file"); \
+		echo "fuzz $$package $$name for $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; \
+		found=$$((found + 1)); \
+	done < <(git grep --untracked -E '^func Fuzz[A-Za-z0-9_]*\(' -- '*_test.go'); \
+	echo "$$found fuzz targets"
+
+.PHONY: bench
+bench: ## run the benchmarks (BENCH=Combine BENCHTIME=5s PACKAGES=./pkg/frame)
+	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
+
+.PHONY: build
+build: deps ## build static binaries into dist/ (PLATFORM=linux/arm64)
+	@mkdir -p dist
+	CGO_ENABLED=0 GOOS=$(word 1,$(subst /, ,$(PLATFORM))) GOARCH=$(word 2,$(subst /, ,$(PLATFORM))) \
+		go build -trimpath -buildvcs=auto -ldflags='-s -w' -o dist/ ./cmd/...
+
+.PHONY: up
+up: ## start NATS, Postgres, a coordinator and two workers in containers; the dashboard is http://127.0.0.1:8080
+	docker compose up --build --detach --wait
+
+.PHONY: down
+down: ## stop the containers; their volumes stay
+	docker compose down
+
+.PHONY: compose
+compose: ## check docker-compose.yml, with docker compose where it is installed
+	@if docker compose version >/dev/null 2>&1; then \
+		docker compose config --quiet && echo "docker compose accepts the file"; \
+	else \
+		echo "docker compose is not installed; the Go test alone checks the file"; \
+	fi
+	go test -run 'Compose|Dockerfile|NATSServer' ./internal/archtest
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist

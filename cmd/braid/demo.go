@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidhq/braid/internal/simulator"
+	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+const (
+	demoSites   = 480
+	demoChunks  = 120
+	demoCap     = 8
+	demoQuota   = 150
+	demoWindow  = 6 * time.Second
+	demoLatency = 100 * time.Millisecond
+	demoPage    = 2000 // rows: two pages a chunk
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the whole in under a minute, offline: a quota pause, a resume, and a table that is the same as without",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.demo(cmd.Context(), out)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "folder for the tables (default: a new temporary one)")
+	return cmd
+}
+
+// demo runs one query against a simulated service with a quota, and again without, and compares. It fails when anything
+// that Braid promises did not hold, by what the service saw.
+func (a *app) demo(ctx context.Context, dir string) error {
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "braid-demo-"); err != nil {
+			return fmt.Errorf("folder for the demo: %w", err)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("folder for the demo: %w", err)
+	}
+	a.say("A simulated USGS service: %d ms a request, %d requests per %s, then 429. Cap: %d in flight.",
+		demoLatency.Milliseconds(), demoQuota, demoWindow, demoCap)
+	limited, err := a.demoRun(ctx, dir, "limited", simulator.Quota{Limit: demoQuota, Window: demoWindow, RetryAfter: true})
+	if err != nil {
+		return err
+	}
+	a.say("The same query on the same service without a quota.")
+	free, err := a.demoRun(ctx, dir, "free", simulator.Quota{})
+	if err != nil {
+		return err
+	}
+	return a.judge(limited, free)
+}
+
+func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
+
+// demoResult is what one run of the demo came to.
+type demoResult struct {
+	status   *messages.Status
+	seen     simulator.Counters
+	pauses   int
+	took     time.Duration
+	paused   time.Duration
+	parquet  string
+	csv      string
+	sums     map[string]string
+	requests int
+}
+
+func demoSpec() *query.Spec {
+	sites := make([]string, demoSites)
+	for i := range sites {
+		sites[i] = fmt.Sprintf("USGS-%08d", 1_000_000+i*37)
+	}
+	return &query.Spec{
+		V: query.SpecVersion, Name: "demo", Service: "usgs-waterdata", Collection: "daily", MaxChunks: demoChunks,
+		Values: service.Values{
+			"monitoring_location_id": sites, "parameter_code": {"00060"}, "statistic_id": {"00003"},
+			"time": {"2022-10-01", "2024-09-30"},
+		},
+		Run: query.Run{OnQuota: query.OnQuota{WaitUpTo: query.Duration(time.Hour)}, InFlight: demoCap},
+	}
+}
+
+func (a *app) demoRun(ctx context.Context, dir, name string, quota simulator.Quota) (result *demoResult, err error) {
+	serving, stop := context.WithCancel(ctx)
+	upstream := simulator.New(simulator.Config{Latency: demoLatency, PageRows: demoPage, Quota: quota})
+	base, wait, err := upstream.Serve(serving, "127.0.0.1:0")
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	defer func() {
+		stop()
+		err = errors.Join(err, wait())
+	}()
+	data := filepath.Join(dir, name+"-data")
+	if err := os.RemoveAll(data); err != nil {
+		return nil, err
+	}
+	own := *a
+	own.server, own.dataDir, own.serviceURL = "", data, map[string]string{"usgs-waterdata": base + "/ogcapi/v0"}
+	own.embedded = embeddedFlags{workers: 2, concurrency: demoCap}
+	result = &demoResult{parquet: filepath.Join(dir, name+".parquet"), csv: filepath.Join(dir, name+".csv"), sums: map[string]string{}}
+	err = own.within(ctx, own.embedded.workers, func(s *session) error { return own.demoQuery(ctx, s, result) })
+	result.seen = upstream.Counters()
+	return result, err
+}
+
+// demoQuery runs the query to its end and writes both tables.
+func (a *app) demoQuery(ctx context.Context, s *session, result *demoResult) error {
+	started := time.Now()
+	q, err := s.Submit(ctx, demoSpec())
+	if err != nil {
+		return err
+	}
+	a.say("  query %s: %d sites in %d chunks, two workers", q.ID, demoSites, q.Chunks)
+	watched := &demoWatch{Coordinator: s.Coordinator, app: a, result: result}
+	watching := *s
+	watching.Coordinator = watched
+	err = s.working(ctx, func(ctx context.Context) error {
+		result.status, err = watching.follow(ctx, q.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	result.took = time.Since(started)
+	if result.status.Query.State != messages.Complete {
+		return a.notComplete(result.status)
+	}
+	for _, path := range []string{result.parquet, result.csv} {
+		t := target{path: path, replace: true}
+		if err := t.check(); err != nil {
+			return err
+		}
+		o, err := a.writeOne(ctx, s, q.ID, t, false)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		result.sums[filepath.Ext(path)] = hex.EncodeToString(sum[:])
+		a.say("  complete: %s rows in %s (%s)", thousands(o.Report.Rows), path, fileSize(o.Bytes))
+	}
+	return nil
+}
+
+// demoWatch notices the pauses while follow follows.
+type demoWatch struct {
+	braid.Coordinator
+	app    *app
+	result *demoResult
+	since  time.Time
+}
+
+// Status is braid.Coordinator's.
+func (w *demoWatch) Status(ctx context.Context, id string) (*messages.Status, error) {
+	s, err := w.Coordinator.Status(ctx, id)
+	if err != nil {
+		return s, err
+	}
+	paused := s.Query.State == messages.Interrupted
+	switch {
+	case paused && w.since.IsZero():
+		w.since = time.Now()
+		w.result.pauses++
+		w.app.say("  interrupted by the quota: %d of %d chunks are kept; it resumes by itself %s",
+			s.Progress.Completed, s.Query.Chunks, in(time.Until(s.Query.ResumeAt())))
+	case !paused && !w.since.IsZero():
+		w.result.paused += time.Since(w.since)
+		w.since = time.Time{}
+		w.app.say("  resumed: only the chunks without a result are asked for")
+	}
+	return s, nil
+}
+
+// judge compares both runs, and what the service saw with what was promised.
+func (a *app) judge(limited, free *demoResult) error {
+	chunks := limited.status.Query.Chunks
+	pages := int(free.seen.OK) / chunks
+	ideal := time.Duration((chunks+demoCap-1)/demoCap) * time.Duration(pages) * demoLatency
+	a.say("")
+	a.say("%-34s %16s %16s", "", "with quota", "without")
+	row := func(label string, x, y any) { a.say("%-34s %16v %16v", label, x, y) }
+	row("chunks", chunks, free.status.Query.Chunks)
+	row("requests that the service saw", limited.seen.Requests, free.seen.Requests)
+	row("  answered / refused for quota", fmt.Sprintf("%d / %d", limited.seen.OK, limited.seen.Refused), fmt.Sprintf("%d / %d", free.seen.OK, free.seen.Refused))
+	row(fmt.Sprintf("most in flight it saw (cap %d)", demoCap), limited.seen.MostInFlight, free.seen.MostInFlight)
+	row("pages asked for again", limited.seen.Repeated, free.seen.Repeated)
+	row("quota pauses", limited.pauses, free.pauses)
+	row("wall time", span(limited.took), span(free.took))
+	row("  of which paused", span(limited.paused), span(free.paused))
+	row(fmt.Sprintf("ideal: ⌈%d/%d⌉ × %d × %d ms", chunks, demoCap, pages, demoLatency.Milliseconds()), "", span(ideal))
+	a.say("")
+	var failed bytes.Buffer
+	check := func(what string, held bool) {
+		verdict := "held"
+		if !held {
+			verdict = "BROKEN"
+			fmt.Fprintf(&failed, "broken: %s\n", what)
+		}
+		a.say("%-66s %s", what, verdict)
+	}
+	check("both parquet tables are the same, byte for byte", limited.sums[".parquet"] == free.sums[".parquet"])
+	check("both csv tables are the same, byte for byte", limited.sums[".csv"] == free.sums[".csv"])
+	check("the quota interrupted the query, and it resumed by itself", limited.pauses > 0 && limited.seen.Refused > 0)
+	check("never more requests in flight than the cap", limited.seen.MostInFlight <= demoCap && free.seen.MostInFlight <= demoCap)
+	check("without a quota no page was asked for twice", free.seen.Repeated == 0)
+	check("no chunk that was complete was asked for again", limited.seen.Repeated <= int64(demoCap*(pages-1)*limited.pauses))
+	if failed.Len() > 0 {
+		return &exitError{code: exitIncomplete, err: errors.New(failed.String())}
+	}
+	a.say("\nThe tables: %s and %s", limited.parquet, limited.csv)
+	return nil
+}

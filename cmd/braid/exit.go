@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// Exit codes, as the help of every command lists them. New ones may be added.
+const (
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitIncomplete  = 3
+	exitCredentials = 4
+	exitPaused      = 75
+	exitInterrupted = 130
+)
+
+const exitHelp = `Exit codes:
+  0    complete
+  1    internal error, or something that Braid needs is not there
+  2    wrong use: flags, files, values; nothing was sent
+  3    incomplete or failed; completed work is kept
+  4    credentials missing or refused
+  75   paused by quota or service; braid resume goes on
+  130  interrupted; braid resume goes on`
+
+// exitError ends a command with a code of its own. What is to be said has been said when said is true.
+type exitError struct {
+	code int
+	err  error
+	said bool
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// exitCode turns how a command ended into its exit code.
+func exitCode(ctx context.Context, err error) int {
+	var own *exitError
+	var yaml strictyaml.Errors
+	var values service.ValueErrors
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &own):
+		return own.code
+	case errors.As(err, &yaml), errors.As(err, &values),
+		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrState, messages.ErrNotFound, messages.ErrName, braid.ErrUnknownService,
+			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
+			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat):
+		return exitUsage
+	case is(err, query.ErrIncomplete, messages.ErrDamaged, output.ErrTarget):
+		return exitIncomplete
+	case is(err, messages.ErrStoreFull):
+		return exitPaused
+	case is(err, bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, messages.ErrUnreachable, braid.ErrServer):
+		return exitInternal
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	return exitInternal
+}
+
+func is(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// complain tells a person what went wrong, each problem on a line of its own.
+func complain(w io.Writer, err error) {
+	var own *exitError
+	if errors.As(err, &own) && own.said {
+		return
+	}
+	for i, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") {
+		label := "error    "
+		if i > 0 {
+			label = "         "
+		}
+		fmt.Fprintln(w, label+line)
+	}
+}

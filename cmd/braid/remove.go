@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) removeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm ID", Short: "Remove a query with all that was kept of it", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.within(cmd.Context(), 0, func(s *session) error {
+				if err := s.Remove(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				_ = os.Remove(a.targetsFile(args[0])) // nothing is lost when it stays
+				if a.json {
+					return a.printJSON(map[string]string{"removed": args[0]})
+				}
+				_, err := fmt.Fprintf(a.stdout, "removed %s\n", args[0])
+				return err
+			})
+		},
+	}
+}

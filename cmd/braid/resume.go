@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+func (a *app) resumeCommand() *cobra.Command {
+	var out []string
+	var format string
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "resume [ID]",
+		Short: "Go on with a query: run only what has no result, and write its table",
+		Long: `Goes on with a query that was interrupted, or with the newest one. What is complete is not asked for again.
+
+` + exitHelp,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			targets, err := parseTargets(out, format)
+			if err != nil {
+				return err
+			}
+			return a.resume(cmd.Context(), first(args), targets, wait)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
+	flags.StringVar(&format, "format", "", "format of the output: csv, jsonl, parquet (default: by the file's ending)")
+	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
+	a.embeddedFlagsOn(flags)
+	return cmd
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func (a *app) resume(ctx context.Context, id string, targets []target, wait bool) error {
+	started := time.Now()
+	return a.within(ctx, a.embedded.workers, func(s *session) error {
+		status, err := s.Status(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(targets) > 0 {
+			a.saveTargets(status.Query.ID, targets)
+		} else {
+			targets = a.savedTargets(status.Query)
+		}
+		if status.Query.State == messages.Complete {
+			a.line("complete", "query %s has nothing left to run", status.Query.ID)
+			outputs, err := a.write(ctx, s, status.Query.ID, targets, false)
+			if err != nil {
+				return err
+			}
+			return a.complete(status, outputs, time.Since(started))
+		}
+		if at := status.Query.ResumeAt(); wait && time.Until(at) > time.Second && s.embedded != nil {
+			a.line("waiting", "until %s (%s)", at.Local().Format(time.DateTime), in(time.Until(at)))
+			if !sleepUntil(ctx, at) {
+				return a.notComplete(status)
+			}
+		}
+		upTo := time.Duration(0)
+		if wait {
+			upTo = forever
+		}
+		q, err := s.Resume(ctx, status.Query.ID, &upTo)
+		if err != nil {
+			return err
+		}
+		a.announce(q)
+		return a.bringHome(ctx, s, q, targets, started)
+	})
+}
+
+func sleepUntil(ctx context.Context, at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/braidhq/braid/internal/settings"
+	"github.com/braidhq/braid/pkg/braid"
+)
+
+// app is one invocation of the command.
+type app struct {
+	getenv         func(string) string
+	stdout, stderr io.Writer
+	log            *slog.Logger
+
+	config      string
+	dataDir     string
+	server      string
+	servicesDir string
+	serviceURL  map[string]string
+	logLevel    string
+	progress    string
+	json        bool
+	embedded    embeddedFlags
+}
+
+type embeddedFlags struct {
+	workers     int
+	concurrency int
+	inFlight    int
+	listen      string
+	fastSync    bool
+	leaseTTL    time.Duration
+	grace       time.Duration
+}
+
+// run is the whole program. It returns the exit code.
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	a := &app{getenv: getenv, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		complain(stderr, err)
+	}
+	return exitCode(ctx, err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "braid",
+		Short: "Run one logical query over a quota-limited HTTP service to one finished table",
+		Long: `Braid divides a query into chunks, runs them without ever exceeding the service's concurrency cap or
+quota, keeps what is complete through every interruption, and writes one finished table.
+
+` + exitHelp,
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setUp(cmd) },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; see %s --help", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.config, "config", "", "settings file (default: braid/config.yaml in the user's config folder)")
+	flags.StringVar(&a.dataDir, "data-dir", "", "folder that keeps queries and their results (default: braid in the user's data folder)")
+	flags.StringVar(&a.server, "server", "", "URL of a coordinator to use instead of this process")
+	flags.StringVar(&a.servicesDir, "services-dir", "", "folder of service definitions (default: braid/services in the user's config folder)")
+	flags.StringToStringVar(&a.serviceURL, "service-url", nil, "base URL of a mirror or simulator: SERVICE=URL; no credential is sent there")
+	flags.StringVar(&a.logLevel, "log-level", "error", "what is logged on stderr: debug, info, warn, error")
+	flags.StringVar(&a.progress, "progress", "auto", "progress on stderr: auto, tty, plain, json, quiet")
+	flags.BoolVar(&a.json, "json", false, "print JSON on stdout")
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(), a.resultsCommand(), a.cancelCommand(),
+		a.removeCommand(), a.planCommand(), a.demoCommand(), a.simulatorCommand(), a.versionCommand())
+	wrapArgErrors(root)
+	return root
+}
+
+// wrapArgErrors makes wrong arguments exit as wrong use.
+func wrapArgErrors(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage("%w; see %s --help", err, cmd.CommandPath())
+			}
+			return nil
+		}
+	} else if cmd.HasSubCommands() {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				hint := ""
+				if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+					hint = "; did you mean " + strings.Join(near, " or ") + "?"
+				}
+				return usage("there is no command %q%s; see braid --help", args[0], hint)
+			}
+			return nil
+		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range cmd.Commands() {
+		wrapArgErrors(sub)
+	}
+}
+
+// setUp resolves settings: flag, environment, settings file, default.
+func (a *app) setUp(cmd *cobra.Command) error {
+	file, err := a.settingsFile(cmd)
+	if err != nil {
+		return &exitError{code: exitUsage, err: err}
+	}
+	if _, err := settings.Apply(cmd.Flags(), a.getenv, file); err != nil {
+		return &exitError{code: exitUsage, err: err}
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return usage("--log-level is %q; use debug, info, warn or error", a.logLevel)
+	}
+	a.log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	if !slices.Contains(progressModes(), a.progress) {
+		return usage("--progress is %q; use %s", a.progress, strings.Join(progressModes(), ", "))
+	}
+	if a.dataDir == "" {
+		if a.dataDir, err = userDir(a.getenv, "XDG_DATA_HOME", ".local/share"); err != nil {
+			return err
+		}
+	}
+	if a.servicesDir == "" {
+		if dir, err := userDir(a.getenv, "XDG_CONFIG_HOME", ".config"); err == nil {
+			a.servicesDir = filepath.Join(dir, "services")
+		}
+	}
+	return nil
+}
+
+func (a *app) settingsFile(cmd *cobra.Command) (*settings.File, error) {
+	path := a.config
+	if path == "" {
+		path = a.getenv("BRAID_CONFIG")
+	}
+	asked := path != ""
+	if !asked {
+		dir, err := userDir(a.getenv, "XDG_CONFIG_HOME", ".config")
+		if err != nil {
+			return nil, nil //nolint:nilerr // without a home there is no settings file
+		}
+		path = filepath.Join(dir, "config.yaml")
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("settings file: %w", err)
+	}
+	return settings.ParseFile(path, data, settingKeys(cmd.Root()))
+}
+
+// settingKeys are the settings of all commands: one file serves them all.
+func settingKeys(root *cobra.Command) []string {
+	var keys []string
+	add := func(f *pflag.Flag) { keys = append(keys, settings.Key(f.Name)) }
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(add)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func userDir(getenv func(string) string, variable, below string) (string, error) {
+	if dir := getenv(variable); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "braid"), nil
+	}
+	home := getenv("HOME")
+	if home == "" {
+		return "", usage("neither %s nor HOME is set; name a folder with --data-dir", variable)
+	}
+	return filepath.Join(home, below, "braid"), nil
+}
+
+func (a *app) definitions() braid.Definitions {
+	return braid.Definitions{Dir: a.servicesDir, Base: a.serviceURL}
+}
+
+// embeddedFlagsOn adds the flags of commands that run a query in this process.
+func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
+	flags.IntVar(&a.embedded.workers, "workers", 2, "workers in this process")
+	flags.IntVar(&a.embedded.concurrency, "concurrency", 32, "most chunks at once in each worker")
+	flags.IntVar(&a.embedded.inFlight, "in-flight", 0, "requests in flight at the service, over all workers (default: as its definition says)")
+	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
+	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "flush to disk each second and not at each write: a power cut may cost the last second's results")
+	flags.DurationVar(&a.embedded.leaseTTL, "lease-ttl", 30*time.Second, "a dead worker's slots are free again after this")
+	flags.DurationVar(&a.embedded.grace, "grace", 20*time.Second, "after a stop, how long requests in flight may take to finish")
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/braidhq/braid/pkg/braid"
+)
+
+// session is a coordinator to talk to: in this process, or on a server.
+type session struct {
+	braid.Coordinator
+	app      *app
+	embedded *braid.Embedded // nil against a server
+}
+
+// open connects to the server, or opens the data directory; workers is how many a query will have in this process.
+func (a *app) open(ctx context.Context, workers int) (*session, error) {
+	if a.server != "" {
+		client, err := braid.NewClient(a.server)
+		if err != nil {
+			return nil, err
+		}
+		return &session{Coordinator: client, app: a}, nil
+	}
+	e, err := braid.OpenEmbedded(ctx, braid.EmbeddedConfig{
+		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.embedded.inFlight,
+		Listen: a.embedded.listen, FastSync: a.embedded.fastSync, LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
+		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildVersion(), Log: a.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// This process has the data directory for itself: what another one left running is not running any more.
+	if err := e.Park(ctx); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return &session{Coordinator: e, app: a, embedded: e}, nil
+}
+
+func (s *session) close() error {
+	if s.embedded == nil {
+		return nil
+	}
+	return s.embedded.Close()
+}
+
+// within runs a command with a session that is closed after it.
+func (a *app) within(ctx context.Context, workers int, command func(*session) error) error {
+	s, err := a.open(ctx, workers)
+	if err != nil {
+		return err
+	}
+	err = command(s)
+	if closeErr := s.close(); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("close the data directory: %w", closeErr))
+	}
+	return err
+}
+
+// working runs the coordinator and workers of this process while follow does its part, and then lets them finish what
+// they have in hand. Against a server there is nothing to run.
+func (s *session) working(ctx context.Context, follow func(context.Context) error) error {
+	if s.embedded == nil {
+		return follow(ctx)
+	}
+	// The engines outlive ctx: a stop is asked of the query first, and of them when follow has returned.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	parts, running := errgroup.WithContext(running)
+	parts.Go(func() error { return s.embedded.Run(running) })
+	following, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// When the engines fail, following them is over.
+	context.AfterFunc(running, func() { cancel(errEnginesEnded) })
+	err := follow(following)
+	stop()
+	if engineErr := parts.Wait(); engineErr != nil {
+		return engineErr
+	}
+	return err
+}
+
+var errEnginesEnded = errors.New("the engines of this process have ended")

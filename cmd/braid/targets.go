@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// savedTarget is a target as it is remembered, so that a resume writes where the run would have written.
+type savedTarget struct {
+	Path   string `json:"path"`
+	Format string `json:"format"`
+}
+
+func (a *app) targetsFile(id string) string {
+	return filepath.Join(a.dataDir, "outputs", id+".json")
+}
+
+// saveTargets remembers where a query's table goes. Without it a resume still runs, and says how to export.
+func (a *app) saveTargets(id string, targets []target) {
+	var saved []savedTarget
+	for _, t := range targets {
+		path := t.path
+		if path != "-" {
+			abs, err := filepath.Abs(path)
+			if err != nil {
+				return
+			}
+			path = abs
+		}
+		saved = append(saved, savedTarget{path, string(t.format)})
+	}
+	data, err := json.Marshal(saved)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(a.targetsFile(id)), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(a.targetsFile(id), data, 0o600)
+	}
+	if err != nil {
+		a.log.Warn("the outputs of the query are not remembered", "error", err)
+	}
+}
+
+// savedTargets gives what saveTargets remembered, or nothing.
+func (a *app) savedTargets(q *messages.Query) []target {
+	if messages.CheckName(q.ID) != nil {
+		return nil
+	}
+	data, err := os.ReadFile(a.targetsFile(q.ID))
+	if err != nil {
+		return nil
+	}
+	var saved []savedTarget
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil
+	}
+	var targets []target
+	for _, s := range saved {
+		targets = append(targets, target{path: s.Path, format: output.Format(s.Format), replace: true})
+	}
+	return targets
+}

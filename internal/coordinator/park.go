@@ -1,0 +1,41 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Park marks as interrupted what a process that has ended left running or waiting, so that nothing goes on without being
+// asked for. Only a process that has the store for itself may call it.
+func (c *Coordinator) Park(ctx context.Context) error {
+	all, err := c.ports.Catalogue.ListQueries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range all {
+		if err := c.park(ctx, q); err != nil {
+			return fmt.Errorf("query %s: %w", q.ID, err)
+		}
+	}
+	return nil
+}
+
+func (c *Coordinator) park(ctx context.Context, q *messages.Query) error {
+	if q.State.Active() {
+		if err := c.Interrupt(ctx, q.ID, "the process that ran it ended"); err != nil {
+			return err
+		}
+	}
+	now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
+	if err != nil || !now.ResumesByItself() {
+		return err
+	}
+	now.WaitUpTo, now.Updated = 0, c.ports.Now()
+	if _, err = c.ports.Queries.SaveQuery(ctx, now, revision); errors.Is(err, messages.ErrConflict) {
+		return nil // somebody did something with it just now
+	}
+	return err
+}

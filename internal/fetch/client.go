@@ -1,0 +1,102 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// Config is what a Client needs beside the definition.
+type Config struct {
+	// Credentials finds the secret of a credential; nil finds none. It is asked for each request, by many at a time, so
+	// a secret that was replaced is used at once.
+	Credentials func(service.Credential) (secret string, found bool, err error)
+	Now         func() time.Time // nil: the system's clock
+	UserAgent   string           // empty: braid
+	InFlight    int              // requests in flight at most; 0: as the definition says
+	// Transport is shared by the clients of one service and comes from NewTransport. Nil: a pool of this client's own.
+	Transport *http.Transport
+}
+
+func (c Config) withDefaults(d *service.Definition) Config {
+	if c.Credentials == nil {
+		c.Credentials = func(service.Credential) (string, bool, error) { return "", false, nil }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = "braid"
+	}
+	if c.InFlight == 0 {
+		c.InFlight = d.Limits.InFlight
+	}
+	if c.Transport == nil {
+		c.Transport = NewTransport(TransportConfig{Connect: d.Timeouts.Connect, InFlight: c.InFlight})
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.InFlight < 0 {
+		return errors.New("InFlight is negative; give the number of requests in flight, or 0 for the definition's")
+	}
+	if !c.Transport.DisableCompression {
+		return errors.New("Transport would decompress without a bound; make it with NewTransport")
+	}
+	return nil
+}
+
+// Client fetches the pages of one collection. It is a service.Adapter and safe for concurrent use.
+type Client struct {
+	collection *service.Collection
+	definition *service.Definition
+	cfg        Config
+}
+
+var _ service.Adapter = (*Client)(nil)
+
+// New makes a client for a collection.
+func New(collection *service.Collection, cfg Config) (*Client, error) {
+	if collection == nil {
+		return nil, errors.New("make a client: no collection")
+	}
+	definition := collection.Definition()
+	cfg = cfg.withDefaults(definition)
+	if err := cfg.validate(); err != nil {
+		return nil, errors.Join(errors.New("make a client of "+definition.Name), err)
+	}
+	return &Client{collection: collection, definition: definition, cfg: cfg}, nil
+}
+
+// FetchPage sends one request: that of the task, a JSON service.Request, when cursor is empty, and else the same method,
+// header and body to the cursor, which is the absolute URL that a Page names as its next. The request is sent once; a
+// redirect that a listed host answers with is followed, which is a request of its own. The definition's timeouts bound
+// the call beside the context.
+//
+// A response that is not a page, and a failure of the connection, is a *service.ResponseError. When ctx ended, the
+// error wraps its cause and is none.
+func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, cursor string) (service.Page, error) {
+	request, err := c.decodeTask(task)
+	if err == nil && cursor != "" {
+		request.URL, err = c.checkCursor(cursor)
+	}
+	if err != nil {
+		return service.Page{}, err
+	}
+	ctx, watch := watch(ctx, c.definition.Timeouts)
+	defer watch.stop()
+	e := &exchange{client: c, watch: watch, request: request}
+	page, err := e.run(ctx)
+	if err != nil {
+		return service.Page{}, e.tell(err)
+	}
+	return page, nil
+}
+
+// CloseIdleConnections closes the connections of the pool, shared or not, that carry no request.
+func (c *Client) CloseIdleConnections() { c.cfg.Transport.CloseIdleConnections() }

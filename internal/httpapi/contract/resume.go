@@ -1,0 +1,40 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/braidhq/braid/pkg/query"
+)
+
+// Latest stands for the newest query where a path names one.
+const Latest = "latest"
+
+// MaxResumeBytes bounds the body of a resume.
+const MaxResumeBytes = 4 << 10
+
+// Resume is the body of a resume. It may be left out.
+type Resume struct {
+	// WaitUpTo is the longest pause that the coordinator waits out by itself from now on; nil: as before.
+	WaitUpTo *query.Duration `json:"wait_up_to,omitempty" doc:"Longest pause that the coordinator waits out by itself, such as 90s, 1h or 2d; left out: as before"`
+}
+
+// DecodeResume reads the body of a resume; none at all is the zero Resume.
+func DecodeResume(data []byte) (*Resume, error) {
+	r := new(Resume)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return r, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(r); err != nil {
+		return nil, fmt.Errorf("decode resume: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("decode resume: data after the body")
+	}
+	return r, nil
+}

@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+	"github.com/braidhq/braid/pkg/strictyaml"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// failure translates what went wrong into a problem. The text of an error that no kind stands for goes to the log alone:
+// nobody has judged whether it may be shown.
+func (a *api) failure(what string, err error) *contract.Problem {
+	var p *contract.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	kind := contract.KindOf(err)
+	switch {
+	case kind.Slug != contract.Internal:
+		return contract.NewProblem(kind, err.Error(), fieldErrors(err)...)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return problem(contract.Timeout, "%s: not done in time", what)
+	}
+	a.log.Error("request failed", "doing", what, "error", err)
+	return problem(contract.Internal, "%s: unexpected error; the coordinator's log tells more", what)
+}
+
+// fieldErrors finds what err says about single fields, in its order.
+func fieldErrors(err error) []contract.FieldError {
+	var fields []contract.FieldError
+	var walk func(error)
+	walk = func(err error) {
+		if len(fields) >= contract.MaxFieldErrors {
+			return
+		}
+		if field, ok := fieldError(err); ok {
+			fields = append(fields, field)
+			return
+		}
+		switch err := err.(type) { //nolint:errorlint // each error of the tree is looked at by itself
+		case interface{ Unwrap() error }:
+			walk(err.Unwrap())
+		case interface{ Unwrap() []error }:
+			for _, wrapped := range err.Unwrap() {
+				walk(wrapped)
+			}
+		}
+	}
+	walk(err)
+	return fields
+}
+
+// fieldError reads one error of a tree, without what it wraps.
+func fieldError(err error) (contract.FieldError, bool) {
+	switch err := err.(type) { //nolint:errorlint // each error of the tree is looked at by itself
+	case *service.ValueError:
+		return contract.FieldError{Location: "values." + err.Parameter, Message: err.Message}, true
+	case *strictyaml.Error:
+		return contract.FieldError{Location: err.Path, Message: err.Message}, err.Path != ""
+	case *json.UnmarshalTypeError:
+		return contract.FieldError{Location: err.Field, Message: "it is a JSON " + err.Value + ", want " + err.Type.String()}, err.Field != ""
+	case nil:
+		return contract.FieldError{}, false
+	}
+	// A problem of a spec says its field in front of the sentinel's text; an error that only wraps others has words there.
+	location, message, ok := strings.Cut(err.Error(), ": "+query.ErrSpec.Error()+": ")
+	return contract.FieldError{Location: location, Message: message}, ok && !strings.ContainsAny(location, " :\n")
+}
+
+// ownProblem replaces the problems that the library makes of parameters it refuses.
+func ownProblem(_ huma.Context, _ string, answer any) (any, error) {
+	theirs, ok := answer.(*huma.ErrorModel)
+	if !ok {
+		return answer, nil
+	}
+	kind := contract.KindNamed(contract.Internal)
+	if theirs.Status < http.StatusInternalServerError {
+		kind = contract.KindNamed(contract.RequestInvalid)
+	}
+	var fields []contract.FieldError
+	detail := theirs.Detail
+	for _, e := range theirs.Errors {
+		fields = append(fields, contract.FieldError{Location: e.Location, Message: e.Message})
+		detail += "; " + e.Location + ": " + e.Message
+	}
+	return contract.NewProblem(kind, detail, fields...), nil
+}
+
+// writeProblem answers outside of the library's routes.
+func writeProblem(w http.ResponseWriter, p *contract.Problem) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // it holds nothing but texts and a number
+	}
+	w.Header().Set("Content-Type", contract.ProblemType)
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // the reader is gone
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
+)
+
+// originGuard refuses what a browser sends from a page of another origin and could change something.
+func originGuard(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, problem(contract.CrossOrigin, "the request comes from a page of another origin; send it from a program, or from this server's own pages"))
+	}))
+	return guard.Handler(next)
+}
+
+// hostGuard refuses requests for a host name that the server does not know itself by. A page whose name was made to
+// resolve to this machine (DNS rebinding) is of the same origin to the browser, but gives itself away by that name. Over
+// loopback only loopback's names and those in hosts pass; over another address every name does when hosts is empty.
+func hostGuard(hosts []string, next http.Handler) http.Handler {
+	known := make([]string, len(hosts))
+	for i, host := range hosts {
+		known[i] = strings.ToLower(host)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := hostName(r.Host)
+		if isLoopbackName(host) || slices.Contains(known, host) || len(known) == 0 && !overLoopback(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		writeProblem(w, problem(contract.UnknownHost, "the request is for the host %.100q; call the server by localhost, or add the name to its known hosts", r.Host))
+	})
+}
+
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+func isLoopbackName(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// overLoopback tells whether the connection came in over loopback; where it cannot be told, it is taken for granted.
+func overLoopback(r *http.Request) bool {
+	address, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return !ok || address.IP.IsLoopback()
+}
+
+// routed answers what the mux has no route for with a problem instead of plain text.
+func routed(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		refusal := &refusal{header: http.Header{}}
+		handler.ServeHTTP(refusal, r)
+		if refusal.status == http.StatusMethodNotAllowed {
+			allow := refusal.header.Get("Allow")
+			w.Header().Set("Allow", allow)
+			writeProblem(w, problem(contract.MethodNotAllowed, "%.10s is not possible here; possible are %s", r.Method, allow))
+			return
+		}
+		writeProblem(w, problem(contract.NoRoute, "there is nothing at %.100q; /openapi.json lists the paths", r.URL.Path))
+	})
+}
+
+// refusal takes the status and the header that the mux answers with, and drops its text.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) WriteHeader(status int)      { r.status = status }
+func (r *refusal) Write(p []byte) (int, error) { return len(p), nil }

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// bodyTimeout is how long a body may take to come.
+const bodyTimeout = 5 * time.Minute
+
+// Payload is a request's JSON body, unread. Embedded in a route's input it leaves reading and judging to the route: the
+// library would echo what it refuses, and leave its deadline to cut the connection while the route still works.
+type Payload struct {
+	request *http.Request
+	writer  http.ResponseWriter
+}
+
+// Resolve takes the request before the route is called.
+func (b *Payload) Resolve(ctx huma.Context) []error {
+	b.request, b.writer = humago.Unwrap(ctx)
+	return nil
+}
+
+// read gives the body, at most limit bytes of it. An error is a *contract.Problem.
+func (b *Payload) read(limit int64) ([]byte, error) {
+	r := b.request
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if kind := r.Header.Get("Content-Type"); !isJSON(kind) {
+		return nil, problem(contract.NotJSON, "Content-Type is %.60q; send application/json", kind)
+	}
+	if r.ContentLength > limit {
+		return nil, problem(contract.TooLarge, "the body has %d bytes, at most %d are read", r.ContentLength, limit)
+	}
+	control := http.NewResponseController(b.writer)
+	// Where a deadline is not supported the body comes from no socket.
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	data, err := io.ReadAll(http.MaxBytesReader(b.writer, r.Body, limit))
+	_ = control.SetReadDeadline(time.Time{})
+	var tooLarge *http.MaxBytesError
+	var network net.Error
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.As(err, &tooLarge):
+		return nil, problem(contract.TooLarge, "the body has more than %d bytes", limit)
+	case errors.As(err, &network) && network.Timeout():
+		return nil, problem(contract.ReadTimeout, "the body did not come within %s", bodyTimeout)
+	}
+	return nil, problem(contract.RequestInvalid, "the body broke off: %s", err)
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
+}
+
+func problem(slug, format string, args ...any) *contract.Problem {
+	return contract.NewProblem(contract.KindNamed(slug), fmt.Sprintf(format, args...))
+}
+
+// describeBody puts a route's body into the OpenAPI document, after the route was registered: the library would else
+// read the body itself.
+func describeBody[T any](a *api, path string, required bool) {
+	a.huma.OpenAPI().Paths[path].Post.RequestBody = &huma.RequestBody{
+		Required: required,
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](a)}},
+	}
+}
+
+func schemaOf[T any](a *api) *huma.Schema {
+	return a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}

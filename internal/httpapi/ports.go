@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+)
+
+// All ports are called by many goroutines at once and return soon after ctx ends. Errors wrap the sentinels of pkg/query
+// and pkg/messages; any other error is told to the log alone. An id may be given by its first letters; an empty one
+// means the newest query.
+
+// Commands change queries.
+type Commands interface {
+	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
+	// Resume runs again what has no result. A nil waitUpTo leaves the longest pause as it was.
+	Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	Cancel(ctx context.Context, id string) (*messages.Query, error)
+	Remove(ctx context.Context, id string) error
+}
+
+// Views show queries and change nothing.
+type Views interface {
+	Status(ctx context.Context, id string) (*messages.Status, error)
+	Statuses(ctx context.Context) ([]*messages.Status, error)
+	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
+	// Ready tells whether commands can be carried out.
+	Ready(ctx context.Context) error
+}
+
+// Tables gives the tables of queries.
+type Tables interface {
+	// Table builds a query's table in a format, csv, jsonl or parquet; with partial, of what there is. Nothing is written yet.
+	Table(ctx context.Context, id, format string, partial bool) (*Table, error)
+}
+
+// Table is a table that is ready to be written, once.
+type Table struct {
+	Query       string // the whole id; names the file
+	Report      frame.Report
+	ContentType string // empty: that of the format
+	Write       func(ctx context.Context, w io.Writer) error
+}
+
+// Ports are the API's connections to what it shows.
+type Ports struct {
+	Commands Commands
+	Views    Views
+	Tables   Tables
+}

@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+const (
+	queriesPath = "/v1/queries"
+	queryPath   = queriesPath + "/{id}"
+	resumePath  = queryPath + "/resume"
+	cancelPath  = queryPath + "/cancel"
+)
+
+// One is the input of a route that names a query.
+type One struct {
+	ID string `path:"id" doc:"Id of the query, or its first letters; latest is the newest query"`
+}
+
+// id gives the id as the ports take it. What cannot be an id is not found, without asking anybody.
+func (o One) id() (string, error) {
+	if o.ID == contract.Latest {
+		return "", nil
+	}
+	if err := messages.CheckName(o.ID); err != nil {
+		return "", fmt.Errorf("query %.40q: %w", o.ID, messages.ErrNotFound)
+	}
+	return o.ID, nil
+}
+
+type resumeInput struct {
+	One
+	Payload
+}
+
+type queryOutput struct {
+	Location string `header:"Location" doc:"Where the query is"`
+	Body     *messages.Query
+}
+
+type statusOutput struct{ Body *messages.Status }
+
+// QueryList is the answer that lists queries.
+type QueryList struct {
+	Queries []*messages.Status `json:"queries" nullable:"false" doc:"All queries, the newest first"`
+}
+
+type listOutput struct{ Body QueryList }
+
+func (a *api) routeQueries() {
+	submit := a.operation("submit-query", http.MethodPost, queriesPath, "Plan a query, store it and start it")
+	submit.DefaultStatus = http.StatusCreated
+	huma.Register(a.huma, submit, a.submit)
+	describeBody[query.Spec](a, queriesPath, true)
+	huma.Register(a.huma, a.operation("list-queries", http.MethodGet, queriesPath, "List all queries, the newest first"), a.list)
+	huma.Register(a.huma, a.operation("show-query", http.MethodGet, queryPath, "Show where a query stands"), a.show)
+	huma.Register(a.huma, a.operation("remove-query", http.MethodDelete, queryPath, "Remove a query that is not active, with its results"), a.remove)
+	huma.Register(a.huma, a.operation("resume-query", http.MethodPost, resumePath, "Run again what has no result"), a.resume)
+	describeBody[contract.Resume](a, resumePath, false)
+	huma.Register(a.huma, a.operation("cancel-query", http.MethodPost, cancelPath, "Stop a query; completed work is kept"), a.cancel)
+}
+
+func (a *api) submit(ctx context.Context, in *struct{ Payload }) (*queryOutput, error) {
+	spec, err := in.spec()
+	if err != nil {
+		return nil, a.failure("submit", err)
+	}
+	q, err := a.ports.Commands.Submit(ctx, spec)
+	return a.changed("submit", q, err)
+}
+
+func (a *api) list(ctx context.Context, _ *struct{}) (*listOutput, error) {
+	statuses, err := a.ports.Views.Statuses(ctx)
+	if err != nil {
+		return nil, a.failure("list queries", err)
+	}
+	if statuses == nil {
+		statuses = []*messages.Status{}
+	}
+	return &listOutput{QueryList{statuses}}, nil
+}
+
+func (a *api) show(ctx context.Context, in *One) (*statusOutput, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("show query", err)
+	}
+	status, err := a.ports.Views.Status(ctx, id)
+	if err != nil {
+		return nil, a.failure("show query", err)
+	}
+	return &statusOutput{status}, nil
+}
+
+func (a *api) remove(ctx context.Context, in *One) (*struct{}, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("remove query", err)
+	}
+	if err := a.ports.Commands.Remove(ctx, id); err != nil {
+		return nil, a.failure("remove query", err)
+	}
+	return nil, nil
+}
+
+func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("resume query", err)
+	}
+	data, err := in.read(contract.MaxResumeBytes)
+	if err != nil {
+		return nil, a.failure("resume query", err)
+	}
+	body, err := contract.DecodeResume(data)
+	if err != nil {
+		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)
+	}
+	q, err := a.ports.Commands.Resume(ctx, id, (*time.Duration)(body.WaitUpTo))
+	return a.changed("resume query", q, err)
+}
+
+func (a *api) cancel(ctx context.Context, in *One) (*queryOutput, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("cancel query", err)
+	}
+	q, err := a.ports.Commands.Cancel(ctx, id)
+	return a.changed("cancel query", q, err)
+}
+
+func (a *api) changed(what string, q *messages.Query, err error) (*queryOutput, error) {
+	if err != nil {
+		return nil, a.failure(what, err)
+	}
+	return &queryOutput{Location: queriesPath + "/" + q.ID, Body: q}, nil
+}
+
+// spec reads the body as a query. An error is a problem, or wraps query.ErrInvalid.
+func (b *Payload) spec() (*query.Spec, error) {
+	data, err := b.read(query.MaxSpecBytes)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%w: the body is empty", query.ErrInvalid)
+	}
+	spec, err := query.DecodeSpec(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	return spec, nil
+}

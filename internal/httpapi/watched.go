@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
+)
+
+// writeTimeout is how long a reader may leave one write waiting before it is given up.
+const writeTimeout = time.Minute
+
+const maxLoggedPath = 200
+
+// watched logs one line for each request, sets the headers that every answer has, gives up readers that do not read, and
+// turns a panic into a problem. It logs no query string and no header: they hold what people ask.
+func watched(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		defer func() {
+			thrown := recover()
+			cut := thrown != nil
+			if cut && thrown != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
+				log.Error("panic", "method", r.Method, "panic", thrown, "stack", string(debug.Stack()))
+				if answer.status == 0 {
+					writeProblem(answer, problem(contract.Internal, "unexpected error; the coordinator's log tells more"))
+					cut = false
+				}
+			}
+			log.Info("request", "method", r.Method, "path", r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)],
+				"status", answer.status, "duration", time.Since(start), "cut", cut)
+			if cut {
+				panic(http.ErrAbortHandler)
+			}
+			answer.extend() // for what is still buffered
+		}()
+		next.ServeHTTP(answer, r)
+	})
+}
+
+// answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.
+type answer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	status  int
+}
+
+func (a *answer) extend() {
+	// Where a deadline is not supported the answer goes to no socket.
+	_ = a.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+// WriteHeader sends the status.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.extend()
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (a *answer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	a.extend()
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

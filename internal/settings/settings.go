@@ -1,0 +1,103 @@
+// Package settings fills flags that were not given on the command line: from the environment, then from a YAML file, else
+// they keep their default. Every flag --some-name can be set as BRAID_SOME_NAME and as some_name. The package reads
+// neither the environment nor files itself.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// ErrSetting reports a value that its flag does not take.
+var ErrSetting = errors.New("wrong setting")
+
+const maxFileBytes = 1 << 20
+
+// Origin says where a setting's value came from.
+type Origin string
+
+// The origins, the strongest first.
+const (
+	FromFlag    Origin = "flag"
+	FromEnv     Origin = "environment"
+	FromFile    Origin = "file"
+	FromDefault Origin = "default"
+)
+
+// File is a settings file: key → values as text.
+type File struct {
+	Name   string
+	values map[string][]string
+}
+
+// ParseFile reads a settings file. known are the keys that may stand in it; an unknown one is an error with its line and
+// the nearest known key. The error reports everything that is wrong.
+func ParseFile(name string, data []byte, known []string) (*File, error) {
+	doc, err := strictyaml.Parse(name, data, strictyaml.Bounds{Bytes: maxFileBytes})
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Name: name, values: map[string][]string{}}
+	for key, node := range doc.Root().Entries() {
+		if !slices.Contains(known, key) {
+			node.Fail("there is no setting %q%s", key, strictyaml.DidYouMean(key, known))
+			continue
+		}
+		switch node.Kind() {
+		case strictyaml.Scalar:
+			f.values[key] = []string{node.Text()}
+		case strictyaml.List:
+			for item := range node.Items() {
+				f.values[key] = append(f.values[key], item.Text())
+			}
+		case strictyaml.Mapping:
+			for name, item := range node.Entries() {
+				f.values[key] = append(f.values[key], name+"="+item.Text())
+			}
+		}
+	}
+	return f, doc.Err()
+}
+
+// Key is the name of a flag's setting in a file.
+func Key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// Variable is the name of a flag's setting in the environment.
+func Variable(flag string) string { return "BRAID_" + strings.ToUpper(Key(flag)) }
+
+// Apply fills the flags that were not given. file may be nil. It returns where each flag's value came from. The error
+// names the variable or the file's key, and never shows a value.
+func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[string]Origin, error) {
+	origins := map[string]Origin{}
+	var errs []error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case flag.Changed:
+			origins[flag.Name] = FromFlag
+		case getenv(Variable(flag.Name)) != "":
+			origins[flag.Name] = FromEnv
+			errs = append(errs, set(flags, flag, []string{getenv(Variable(flag.Name))}, Variable(flag.Name)))
+		case file != nil && len(file.values[Key(flag.Name)]) > 0:
+			origins[flag.Name] = FromFile
+			errs = append(errs, set(flags, flag, file.values[Key(flag.Name)], file.Name+": "+Key(flag.Name)))
+		default:
+			origins[flag.Name] = FromDefault
+		}
+	})
+	return origins, errors.Join(errs...)
+}
+
+func set(flags *pflag.FlagSet, flag *pflag.Flag, values []string, source string) error {
+	for _, value := range values {
+		if err := flags.Set(flag.Name, value); err != nil {
+			return fmt.Errorf("%w: %s: it is not a %s; see --help for --%s", ErrSetting, source, flag.Value.Type(), flag.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package braid
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/coordinator"
+	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+)
+
+// Coordinator is what a person or a program can do with queries, in this process (Local) or over HTTP (Client). Errors
+// wrap the same sentinels either way: those of pkg/query and pkg/messages. Ids may be given by their first letters.
+type Coordinator interface {
+	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
+	Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	Cancel(ctx context.Context, id string) (*messages.Query, error)
+	Remove(ctx context.Context, id string) error
+	Status(ctx context.Context, id string) (*messages.Status, error)
+	Statuses(ctx context.Context) ([]*messages.Status, error)
+	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
+	// Table writes the finished table; with partial, what there is of an unfinished one.
+	Table(ctx context.Context, id, format string, partial bool, w io.Writer) (*frame.Report, error)
+}
+
+// Local is a Coordinator in this process. It is safe for concurrent use.
+type Local struct {
+	engine *coordinator.Coordinator
+	bus    *bus.Bus
+}
+
+var _ Coordinator = (*Local)(nil)
+
+// Run leads until ctx ends.
+func (l *Local) Run(ctx context.Context) error { return l.engine.Run(ctx) }
+
+// Submit plans a query, stores it and starts it.
+func (l *Local) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
+	return l.engine.Submit(ctx, spec)
+}
+
+// Plan plans a query and stores nothing.
+func (l *Local) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
+	return l.engine.Plan(spec)
+}
+
+func (l *Local) id(ctx context.Context, prefix string) (string, error) {
+	q, err := l.engine.Find(ctx, prefix)
+	if err != nil {
+		return "", err
+	}
+	return q.ID, nil
+}
+
+// Resume runs again what has no result.
+func (l *Local) Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Resume(ctx, id, coordinator.ResumeOptions{WaitUpTo: waitUpTo})
+}
+
+// Cancel stops a query for good.
+func (l *Local) Cancel(ctx context.Context, id string) (*messages.Query, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Cancel(ctx, id)
+}
+
+// Interrupt stops an active query in an orderly way; it can be resumed.
+func (l *Local) Interrupt(ctx context.Context, id, reason string) error {
+	return l.engine.Interrupt(ctx, id, reason)
+}
+
+// Park marks as interrupted what a process that has ended left running, so that nothing goes on without being asked for.
+// Only a process that has the store for itself may call it.
+func (l *Local) Park(ctx context.Context) error { return l.engine.Park(ctx) }
+
+// Remove deletes a query that is not active, with all that was kept of it.
+func (l *Local) Remove(ctx context.Context, id string) error {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return err
+	}
+	return l.engine.Remove(ctx, id)
+}
+
+// Status gives a query with its progress.
+func (l *Local) Status(ctx context.Context, id string) (*messages.Status, error) {
+	return l.engine.Status(ctx, id)
+}
+
+// Statuses gives all queries, the newest first.
+func (l *Local) Statuses(ctx context.Context) ([]*messages.Status, error) {
+	return l.engine.Statuses(ctx)
+}
+
+// Survey reads from the result stream itself what is complete of a query.
+func (l *Local) Survey(ctx context.Context, q *messages.Query) (*coordinator.Survey, error) {
+	return l.engine.Survey(ctx, q)
+}
+
+// Export builds a query's table without writing it.
+func (l *Local) Export(ctx context.Context, id string, partial bool) (*coordinator.Export, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Export(ctx, id, partial)
+}
+
+// Table writes a query's table.
+func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io.Writer) (*frame.Report, error) {
+	f, err := output.FormatOf("", format)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	e, err := l.Export(ctx, id, partial)
+	if err != nil {
+		return nil, err
+	}
+	if err := output.Encode(ctx, w, f, e.Table, e.Meta); err != nil {
+		return nil, err
+	}
+	return &e.Table.Report, nil
+}
+
+// Ready tells whether the store can be reached.
+func (l *Local) Ready(ctx context.Context) error { return l.bus.Ready(ctx) }

@@ -1,0 +1,238 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidhq/braid/pkg/service"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+const daily = `schema: query/v1
+service: usgs-waterdata
+collection: daily
+where:
+  monitoring_location_id: {file: sites.csv, column: site_no, prefix: USGS-}
+  parameter_code: 00060
+  statistic_id: [00003, 00001]
+  time: {from: 1984-10-01, to: today}
+select: [monitoring_location_id, time, value]
+output:
+  - {to: daily-flow.parquet}
+  - {to: '-', format: csv, if_exists: replace}
+run:
+  on_quota: {wait_up_to: 3h, then: pause}
+  hold_back: 100
+verify: {bad_values: allow}
+max_chunks: 10
+`
+
+func noon() time.Time { return time.Date(2024, 9, 30, 20, 0, 0, 0, time.FixedZone("", -6*3600)) }
+
+func files(named map[string]string) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		text, ok := named[path]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return []byte(text), nil
+	}
+}
+
+func TestAQueryFileIsReadAsWritten(t *testing.T) {
+	got, err := Parse("/home/x/Daily flow.yaml", []byte(daily))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Query{
+		Name:       "Daily-flow",
+		Service:    "usgs-waterdata",
+		Collection: "daily",
+		Where: []Condition{
+			{"monitoring_location_id", ValueSource{File: &ValueFile{Path: "sites.csv", Column: "site_no", Prefix: "USGS-"}}},
+			{"parameter_code", ValueSource{Values: []string{"00060"}}},
+			{"statistic_id", ValueSource{Values: []string{"00003", "00001"}}},
+			{"time", ValueSource{Interval: &Interval{From: "1984-10-01", To: "today"}}},
+		},
+		Select:    []string{"monitoring_location_id", "time", "value"},
+		Outputs:   []Output{{"daily-flow.parquet", "parquet", IfExistsFail}, {"-", "csv", IfExistsReplace}},
+		Run:       Run{OnQuota: OnQuota{WaitUpTo: Duration(3 * time.Hour), Then: ThenPause}, HoldBack: 100},
+		BadValues: BadValuesAllow,
+		MaxChunks: 10,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnOutputIsNotNeeded(t *testing.T) {
+	q, err := Parse("wells.yaml", []byte("schema: query/v1\nservice: s\ncollection: c\nwhere: {}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Output{{"wells.parquet", "parquet", IfExistsFail}}, q.Outputs); diff != "" {
+		t.Error(diff)
+	}
+	if q.BadValues != BadValuesStop || q.Run.OnQuota.Then != ThenPause {
+		t.Errorf("query %+v", q)
+	}
+}
+
+func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
+	tests := []struct {
+		name   string
+		oldnew []string
+		want   string
+	}{
+		{"schema", []string{"query/v1", "query/v2"}, `q.yaml:1: schema: "query/v2" is not read by this version; write query/v1`},
+		{"misspelt", []string{"hold_back", "reserv"}, `q.yaml:15: run.reserv: unknown key`},
+		{"misspelt service", []string{"service:", "servcie:"}, `did you mean "service"?`},
+		{"from query", []string{"00060", "{from_query: wells.yaml, column: id}"}, `q.yaml:6: where.parameter_code.from_query: is not supported in this version; run that query first`},
+		{"since", []string{"max_chunks: 10", "since: {column: x}"}, `since: is not supported in this version`},
+		{"coverage", []string{"bad_values: allow", "coverage: report"}, `verify.coverage: is not supported`},
+		{"budget", []string{"hold_back: 100", "max_requests: 5"}, `run.max_requests: is not supported`},
+		{"no chunks", []string{"max_chunks: 10", "max_chunks: 0"}, `max_chunks: 0 is out of bounds, want at least 1`},
+		{"in flight", []string{"hold_back: 100", "in_flight: 0"}, `run.in_flight: 0 is out of bounds`},
+		{"hold back", []string{"hold_back: 100", "hold_back: -1"}, `-1 is negative`},
+		{"wait", []string{"3h", "3"}, `"3" is not a duration`},
+		{"then", []string{"then: pause", "then: stop"}, `unknown value "stop"; allowed are pause, fail`},
+		{"duckdb", []string{"format: csv", "format: duckdb"}, `"duckdb" is not a format of this version; allowed are csv`},
+		{"no format", []string{"'-', format: csv", "'-'"}, `q.yaml:12: output[1]: the format is not told by the name "-"`},
+		{"postgres", []string{"'-'", "postgres:x"}, `tables in Postgres are not supported`},
+		{"empty list", []string{"[00003, 00001]", "[]"}, `where.statistic_id: the list is empty`},
+		{"no value", []string{"00060", ""}, `where.parameter_code: has no value`},
+		{"strange mapping", []string{"{from: 1984-10-01, to: today}", "{form: x}"}, `want a value, a list of values, {file:`},
+		{"no file", []string{"{file: sites.csv, column", "{column"}, `the key "file" is missing`},
+		{"column twice", []string{"time, value", "time, time"}, `q.yaml:9: select[2]: the column "time" stands twice`},
+		{"name", []string{"usgs-waterdata", "a.b"}, `service: not a name`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse("q.yaml", []byte(strings.NewReplacer(test.oldnew...).Replace(daily)))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v\nwant %s", err, test.want)
+			}
+			if !errors.Is(err, strictyaml.ErrInvalid) {
+				t.Errorf("%T does not wrap ErrInvalid", err)
+			}
+		})
+	}
+}
+
+func TestResolveLoadsFilesAndFreezesToday(t *testing.T) {
+	q, err := Parse("q.yaml", []byte(daily))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := "\xef\xbb\xbfname, site_no \r\n\"Yahara, at Madison\", 05427718\r\n\r\nx,USGS-05428500\r\ny,\r\nz,05427718\r\n"
+	got, notes, err := q.Resolve(files(map[string]string{"sites.csv": sites}), noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := service.Values{
+		"monitoring_location_id": {"USGS-05427718", "USGS-05428500"},
+		"parameter_code":         {"00060"},
+		"statistic_id":           {"00003", "00001"},
+		"time":                   {"1984-10-01", "2024-10-01"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated values were dropped, 2 remain"}, notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTodayTakesTheFormOfTheOtherEnd(t *testing.T) {
+	for _, test := range []struct {
+		interval Interval
+		want     []string
+	}{
+		{Interval{"2000", "today"}, []string{"2000", "2024"}},
+		{Interval{"2000-01", "today"}, []string{"2000-01", "2024-10"}},
+		{Interval{"1990-01-01T00:00:00Z", "today"}, []string{"1990-01-01T00:00:00Z", "2024-10-01T00:00:00Z"}},
+		{Interval{"", "today"}, []string{"..", "2024-10-01"}},
+		{Interval{"today", ""}, []string{"2024-10-01", ".."}},
+		{Interval{"2000-01-01", "2000-01-01"}, []string{"2000-01-01", "2000-01-01"}},
+	} {
+		if diff := cmp.Diff(test.want, test.interval.resolve(noon())); diff != "" {
+			t.Errorf("%+v: %s", test.interval, diff)
+		}
+	}
+}
+
+func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
+	q, err := Parse("q.yaml", []byte("schema: query/v1\nservice: s\ncollection: c\nwhere: {huc: {file: basins.txt}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := q.Resolve(files(map[string]string{"basins.txt": "07070005\n\n  010900020502 \r\n1e5"}), noon())
+	if diff := cmp.Diff(service.Values{"huc": {"07070005", "010900020502", "1e5"}}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestAnUnusableValueFileIsNamed(t *testing.T) {
+	q, err := Parse("q.yaml", []byte(daily))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ text, want string }{
+		"column":    {"site_nr,x\n1,2\n", `it has no column "site_no"; did you mean "site_nr"?`},
+		"twice":     {"site_no,site_no\n1,2\n", `more than once`},
+		"empty":     {"", `it is empty`},
+		"no value":  {"site_no\n\n", `has no value`},
+		"short row": {"x,site_no\n1,2\n3\n", `line 3 has 1 fields and ends before the column "site_no"`},
+		"quote":     {"site_no\n\"1\n", `read a row`},
+		"encoding":  {"site_no\n\xff\n", `is not UTF-8`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := q.Resolve(files(map[string]string{"sites.csv": test.text}), noon())
+			if !errors.Is(err, ErrValueFile) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "where.monitoring_location_id: ") {
+				t.Errorf("got %v\nwant %s", err, test.want)
+			}
+		})
+	}
+	if _, _, err := q.Resolve(files(nil), noon()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "read the values in sites.csv") {
+		t.Errorf("missing file: got %v", err)
+	}
+}
+
+func TestAQueryIsNamedAfterItsFile(t *testing.T) {
+	for file, want := range map[string]string{
+		"a/b/daily.flow.yaml":             "daily-flow",
+		`C:\x\wells.yml`:                  "wells",
+		".yaml":                           "yaml",
+		"été.yaml":                        "t",
+		"___":                             "query",
+		strings.Repeat("a", 90) + ".yaml": strings.Repeat("a", 48),
+	} {
+		if got := NameOf(file); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+}
+
+func FuzzParseNeverPanics(f *testing.F) {
+	f.Add(daily)
+	f.Add("where: {a: {b: c}, d: [[e]]}\noutput: {to: .}")
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := Parse("f.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		values, _, err := q.Resolve(func(string) ([]byte, error) { return []byte(text), nil }, noon())
+		if err != nil {
+			return
+		}
+		if _, err := q.Spec(values).Encode(); err != nil && !errors.Is(err, ErrSpec) {
+			t.Error(fmt.Errorf("%T: %w", err, err))
+		}
+	})
+}
