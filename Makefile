@@ -43,8 +43,7 @@ arch: ## check imports, sizes, package state and deployment files
 	go test $(TESTFLAGS) ./internal/archtest
 
 .PHONY: lint
-lint: $(LINT) ## check format, vet and the linters of .golangci.yml
-	$(LINT) fmt --diff
+lint: $(LINT) ## check the format, vet and the other linters of .golangci.yml
 	$(LINT) run $(PACKAGES)
 
 .PHONY: fmt

@@ -27,7 +27,7 @@ const (
 	demoQuota   = 150
 	demoWindow  = 6 * time.Second
 	demoLatency = 100 * time.Millisecond
-	demoPage    = 2000 // rows: two pages a chunk
+	demoPage    = 1000 // rows: two pages a chunk
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -46,9 +46,8 @@ func (a *app) demoCommand() *cobra.Command {
 
 // demo runs one query against a simulated service with a quota, and again without, and compares. It fails when anything
 // that Braid promises did not hold, by what the service saw.
-func (a *app) demo(ctx context.Context, dir string) error {
+func (a *app) demo(ctx context.Context, dir string) (err error) {
 	if dir == "" {
-		var err error
 		if dir, err = os.MkdirTemp("", "braid-demo-"); err != nil {
 			return fmt.Errorf("folder for the demo: %w", err)
 		}
@@ -56,14 +55,25 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("folder for the demo: %w", err)
 	}
+	serving, stop := context.WithCancel(ctx)
+	upstream := simulator.New(simulator.Config{Latency: demoLatency, PageRows: demoPage})
+	base, wait, err := upstream.Serve(serving, "127.0.0.1:0")
+	if err != nil {
+		stop()
+		return err
+	}
+	defer func() {
+		stop()
+		err = errors.Join(err, wait())
+	}()
 	a.say("A simulated USGS service: %d ms a request, %d requests per %s, then 429. Cap: %d in flight.",
 		demoLatency.Milliseconds(), demoQuota, demoWindow, demoCap)
-	limited, err := a.demoRun(ctx, dir, "limited", simulator.Quota{Limit: demoQuota, Window: demoWindow, RetryAfter: true})
+	limited, err := a.demoRun(ctx, upstream, base, dir, "limited", simulator.Quota{Limit: demoQuota, Window: demoWindow, RetryAfter: true})
 	if err != nil {
 		return err
 	}
 	a.say("The same query on the same service without a quota.")
-	free, err := a.demoRun(ctx, dir, "free", simulator.Quota{})
+	free, err := a.demoRun(ctx, upstream, base, dir, "free", simulator.Quota{})
 	if err != nil {
 		return err
 	}
@@ -94,24 +104,17 @@ func demoSpec() *query.Spec {
 		V: query.SpecVersion, Name: "demo", Service: "usgs-waterdata", Collection: "daily", MaxChunks: demoChunks,
 		Values: service.Values{
 			"monitoring_location_id": sites, "parameter_code": {"00060"}, "statistic_id": {"00003"},
-			"time": {"2022-10-01", "2024-09-30"},
+			"time": {"2023-10-01", "2024-09-30"},
 		},
 		Run: query.Run{OnQuota: query.OnQuota{WaitUpTo: query.Duration(time.Hour)}, InFlight: demoCap},
 	}
 }
 
-func (a *app) demoRun(ctx context.Context, dir, name string, quota simulator.Quota) (result *demoResult, err error) {
-	serving, stop := context.WithCancel(ctx)
-	upstream := simulator.New(simulator.Config{Latency: demoLatency, PageRows: demoPage, Quota: quota})
-	base, wait, err := upstream.Serve(serving, "127.0.0.1:0")
-	if err != nil {
-		stop()
+func (a *app) demoRun(ctx context.Context, upstream *simulator.Simulator, base, dir, name string, quota simulator.Quota) (*demoResult, error) {
+	upstream.Reset()
+	if err := upstream.Update(func(c *simulator.Config) { c.Quota = quota }); err != nil {
 		return nil, err
 	}
-	defer func() {
-		stop()
-		err = errors.Join(err, wait())
-	}()
 	data := filepath.Join(dir, name+"-data")
 	if err := os.RemoveAll(data); err != nil {
 		return nil, err
@@ -119,8 +122,8 @@ func (a *app) demoRun(ctx context.Context, dir, name string, quota simulator.Quo
 	own := *a
 	own.server, own.dataDir, own.serviceURL = "", data, map[string]string{"usgs-waterdata": base + "/ogcapi/v0"}
 	own.embedded = embeddedFlags{workers: 2, concurrency: demoCap}
-	result = &demoResult{parquet: filepath.Join(dir, name+".parquet"), csv: filepath.Join(dir, name+".csv"), sums: map[string]string{}}
-	err = own.within(ctx, own.embedded.workers, func(s *session) error { return own.demoQuery(ctx, s, result) })
+	result := &demoResult{parquet: filepath.Join(dir, name+".parquet"), csv: filepath.Join(dir, name+".csv"), sums: map[string]string{}}
+	err := own.within(ctx, own.embedded.workers, func(s *session) error { return own.demoQuery(ctx, s, result) })
 	result.seen = upstream.Counters()
 	return result, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/braidhq/braid/internal/buildinfo"
 	"github.com/braidhq/braid/pkg/braid"
 )
 
@@ -30,7 +31,7 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 	e, err := braid.OpenEmbedded(ctx, braid.EmbeddedConfig{
 		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.embedded.inFlight,
 		Listen: a.embedded.listen, FastSync: a.embedded.fastSync, LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
-		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildVersion(), Log: a.log,
+		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,10 +51,6 @@ func listPackages(t *testing.T) []listed {
 
 // checkReach finds packages that reach, over any number of imports, what a ban forbids them.
 func checkReach(rules []ban, packages []listed) []string {
-	direct := make(map[string][]string, len(packages))
-	for _, p := range packages {
-		direct[p.ImportPath] = p.Imports
-	}
 	var findings []string
 	for _, p := range packages {
 		ours, ok := strings.CutPrefix(p.ImportPath, module+"/")
@@ -74,15 +71,8 @@ func checkReach(rules []ban, packages []listed) []string {
 // way names the first step of ours from a package to what it reaches, where there is one.
 func way(from listed, dep string, packages []listed) string {
 	for _, step := range packages {
-		for _, imported := range from.Imports {
-			if imported != step.ImportPath {
-				continue
-			}
-			for _, reached := range step.Deps {
-				if reached == dep {
-					return " through " + strings.TrimPrefix(step.ImportPath, module+"/")
-				}
-			}
+		if slices.Contains(from.Imports, step.ImportPath) && slices.Contains(step.Deps, dep) {
+			return " through " + strings.TrimPrefix(step.ImportPath, module+"/")
 		}
 	}
 	return ""

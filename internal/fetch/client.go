@@ -88,7 +88,7 @@ func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, cursor str
 	if err != nil {
 		return service.Page{}, err
 	}
-	ctx, watch := watch(ctx, c.definition.Timeouts)
+	ctx, watch := watchOver(ctx, c.definition.Timeouts)
 	defer watch.stop()
 	e := &exchange{client: c, watch: watch, request: request}
 	page, err := e.run(ctx)

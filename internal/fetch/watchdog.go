@@ -34,8 +34,8 @@ type watchdog struct {
 	page       *time.Timer
 }
 
-// watch starts a watchdog. Its context ends with a *timeoutError as the cause. Call stop when the answer is read.
-func watch(ctx context.Context, timeouts service.Timeouts) (context.Context, *watchdog) {
+// watchOver starts a watchdog. Its context ends with a *timeoutError as the cause. Call stop when the answer is read.
+func watchOver(ctx context.Context, timeouts service.Timeouts) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watchdog{timeouts: timeouts, cancel: cancel}
 	w.connecting = w.after(timeouts.Connect, "no connection", "connect")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
@@ -37,7 +38,7 @@ func fieldErrors(err error) []contract.FieldError {
 	var fields []contract.FieldError
 	var walk func(error)
 	walk = func(err error) {
-		if len(fields) >= contract.MaxFieldErrors {
+		if err == nil || len(fields) >= contract.MaxFieldErrors {
 			return
 		}
 		if field, ok := fieldError(err); ok {
@@ -66,12 +67,21 @@ func fieldError(err error) (contract.FieldError, bool) {
 		return contract.FieldError{Location: err.Path, Message: err.Message}, err.Path != ""
 	case *json.UnmarshalTypeError:
 		return contract.FieldError{Location: err.Field, Message: "it is a JSON " + err.Value + ", want " + err.Type.String()}, err.Field != ""
-	case nil:
-		return contract.FieldError{}, false
 	}
-	// A problem of a spec says its field in front of the sentinel's text; an error that only wraps others has words there.
+	// A problem of a spec says its field in front of the sentinel's text.
 	location, message, ok := strings.Cut(err.Error(), ": "+query.ErrSpec.Error()+": ")
-	return contract.FieldError{Location: location, Message: message}, ok && !strings.ContainsAny(location, " :\n")
+	return contract.FieldError{Location: location, Message: message}, ok && ofSpec(err) && !strings.Contains(location, " ")
+}
+
+// ofSpec tells whether err itself, not one that it wraps, is a problem of a spec.
+func ofSpec(err error) bool {
+	switch err := err.(type) { //nolint:errorlint // only the error itself is asked
+	case interface{ Unwrap() error }:
+		return err.Unwrap() == query.ErrSpec //nolint:errorlint // likewise
+	case interface{ Unwrap() []error }:
+		return slices.Contains(err.Unwrap(), query.ErrSpec)
+	}
+	return false
 }
 
 // ownProblem replaces the problems that the library makes of parameters it refuses.

@@ -57,6 +57,10 @@ func (a Address) Listen(ctx context.Context) (net.Listener, error) {
 // Serve answers on the listener, which it closes, until ctx ends. Requests under way are then given a grace period and
 // cut after it; Serve returns when all of them have ended, with nil if it ended because of ctx.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
+	return serveWithin(ctx, listener, handler, log, stopGrace)
+}
+
+func serveWithin(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, grace time.Duration) error {
 	base, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cutOff(nil)
 	var connections sync.WaitGroup
@@ -86,7 +90,15 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	case broken = <-served:
 	case <-ctx.Done():
 	}
-	err := stop(base, server, cutOff, log)
+	// Requests under way may end, and those that take too long are cut.
+	waiting, cancel := context.WithTimeout(base, grace)
+	defer cancel()
+	err := server.Shutdown(waiting)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("requests under way are cut", "after", grace)
+		cutOff(errStopping)
+		err = server.Close()
+	}
 	if broken == nil {
 		<-served
 	}
@@ -98,17 +110,4 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		return fmt.Errorf("stop serving on %s: %w", listener.Addr(), err)
 	}
 	return nil
-}
-
-// stop lets requests under way end, and cuts those that take too long.
-func stop(ctx context.Context, server *http.Server, cutOff context.CancelCauseFunc, log *slog.Logger) error {
-	grace, cancel := context.WithTimeout(ctx, stopGrace)
-	defer cancel()
-	err := server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("requests under way are cut", "after", stopGrace)
-		cutOff(errStopping)
-		err = server.Close()
-	}
-	return err
 }

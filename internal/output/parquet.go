@@ -17,13 +17,15 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 )
 
-const (
-	// A batch is what is turned into columns at a time, a group what the writer holds until it can be written.
-	batchRows  = 8 << 10
-	batchBytes = 32 << 20
-	groupRows  = 128 << 10
-	groupBytes = 256 << 20
+// bounds keep memory bounded: a batch is what is turned into columns at a time, a row group what the writer holds until
+// it can be written. A row may exceed them by its own size.
+type bounds struct{ batchRows, batchBytes, groupRows, groupBytes int }
 
+func usualBounds() bounds {
+	return bounds{batchRows: 8 << 10, batchBytes: 32 << 20, groupRows: 128 << 10, groupBytes: 256 << 20}
+}
+
+const (
 	// Fixed, so that equal tables are equal files. Readers look for "NAME version N" and distrust statistics without.
 	createdBy = "braid version 1"
 	// typeKey is the field metadata with the declared type of a column.
@@ -31,11 +33,15 @@ const (
 )
 
 func encodeParquet(ctx context.Context, w io.Writer, t *frame.Table, meta map[string]string) error {
-	p, err := newParquetWriter(w, t.Columns, meta)
+	p, err := newParquetWriter(w, t.Columns, meta, usualBounds())
 	if err != nil {
 		return err
 	}
 	defer p.batch.Release()
+	return p.write(ctx, t)
+}
+
+func (p *parquetWriter) write(ctx context.Context, t *frame.Table) error {
 	for row, err := range t.Rows(ctx) {
 		if err != nil {
 			return err // without a footer nobody takes the file for a table
@@ -51,6 +57,7 @@ func encodeParquet(ctx context.Context, w io.Writer, t *frame.Table, meta map[st
 }
 
 type parquetWriter struct {
+	bounds     bounds
 	file       *pqarrow.FileWriter
 	batch      *array.RecordBuilder
 	appends    []func(frame.Value)
@@ -62,7 +69,7 @@ type parquetWriter struct {
 // onlyWriter hides everything but Write: the Parquet writer would close what can be closed.
 type onlyWriter struct{ io.Writer }
 
-func newParquetWriter(w io.Writer, columns []frame.Column, meta map[string]string) (*parquetWriter, error) {
+func newParquetWriter(w io.Writer, columns []frame.Column, meta map[string]string, b bounds) (*parquetWriter, error) {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
 		fields[i] = arrow.Field{
@@ -80,15 +87,19 @@ func newParquetWriter(w io.Writer, columns []frame.Column, meta map[string]strin
 	file, err := pqarrow.NewFileWriter(schema, onlyWriter{w}, parquet.NewWriterProperties(
 		parquet.WithCompression(compress.Codecs.Zstd),
 		parquet.WithDictionaryDefault(true),
-		parquet.WithMaxRowGroupLength(groupRows),
+		parquet.WithMaxRowGroupLength(int64(b.groupRows)),
 		parquet.WithCreatedBy(createdBy),
 	), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
 		return nil, fmt.Errorf("start file: %w", err)
 	}
-	p := &parquetWriter{file: file, batch: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
+	p := &parquetWriter{bounds: b, file: file, batch: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
 	for i := range columns {
-		p.appends = append(p.appends, appender(p.batch.Field(i)))
+		appends, err := appender(p.batch.Field(i))
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", columns[i].Name, err)
+		}
+		p.appends = append(p.appends, appends)
 	}
 	return p, nil
 }
@@ -113,30 +124,30 @@ func arrowType(t frame.Type) arrow.DataType {
 }
 
 // appender gives what appends a value that is not null to the column of b.
-func appender(b array.Builder) func(frame.Value) {
+func appender(b array.Builder) (func(frame.Value), error) {
 	switch b := b.(type) {
 	case *array.Int64Builder:
-		return func(v frame.Value) { b.Append(v.Int64()) }
+		return func(v frame.Value) { b.Append(v.Int64()) }, nil
 	case *array.Float64Builder:
-		return func(v frame.Value) { b.Append(v.Float64()) }
+		return func(v frame.Value) { b.Append(v.Float64()) }, nil
 	case *array.BooleanBuilder:
-		return func(v frame.Value) { b.Append(v.Bool()) }
+		return func(v frame.Value) { b.Append(v.Bool()) }, nil
 	case *array.Date32Builder:
-		return func(v frame.Value) { b.Append(arrow.Date32(v.Days())) }
+		return func(v frame.Value) { b.Append(arrow.Date32(v.Days())) }, nil
 	case *array.TimestampBuilder:
-		return func(v frame.Value) { b.Append(arrow.Timestamp(v.Micros())) }
+		return func(v frame.Value) { b.Append(arrow.Timestamp(v.Micros())) }, nil
+	case *array.StringBuilder:
+		return func(v frame.Value) { b.Append(v.Text) }, nil
 	case *array.ListBuilder:
-		appendText := appender(b.ValueBuilder())
+		appendText, err := appender(b.ValueBuilder())
 		return func(v frame.Value) {
 			b.Append(true)
 			for _, text := range v.List() {
 				appendText(frame.Value{Text: text})
 			}
-		}
-	default:
-		texts := b.(*array.StringBuilder) // arrowType has no other
-		return func(v frame.Value) { texts.Append(v.Text) }
+		}, err
 	}
+	return nil, fmt.Errorf("no way to fill a column of %s", b.Type())
 }
 
 func (p *parquetWriter) add(row frame.Row) error {
@@ -149,7 +160,7 @@ func (p *parquetWriter) add(row frame.Row) error {
 		p.bytes += len(v.Text)
 	}
 	p.rows++
-	if p.rows < batchRows && p.bytes < batchBytes {
+	if p.rows < p.bounds.batchRows && p.bytes < p.bounds.batchBytes {
 		return nil
 	}
 	return p.flush()
@@ -159,7 +170,7 @@ func (p *parquetWriter) flush() error {
 	if p.rows == 0 {
 		return nil
 	}
-	if p.groupBytes > groupBytes {
+	if p.groupBytes >= p.bounds.groupBytes {
 		if err := p.file.NewBufferedRowGroupChecked(); err != nil {
 			return fmt.Errorf("start row group: %w", err)
 		}

@@ -18,6 +18,16 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 )
 
+func openParquet(t *testing.T, data []byte) *file.Reader {
+	t.Helper()
+	reader, err := file.NewParquetReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	return reader
+}
+
 func readParquet(t *testing.T, data []byte) arrow.Table {
 	t.Helper()
 	table, err := pqarrow.ReadTable(t.Context(), bytes.NewReader(data), parquet.NewReaderProperties(memory.DefaultAllocator),
@@ -64,7 +74,7 @@ func cell(t *testing.T, a arrow.Array, i int) string {
 		from, to := a.ValueOffsets(i)
 		var texts []string
 		for j := from; j < to; j++ {
-			texts = append(texts, a.ListValues().(*array.String).Value(int(j)))
+			texts = append(texts, cell(t, a.ListValues(), int(j)))
 		}
 		return strings.Join(texts, "|")
 	}
@@ -112,16 +122,13 @@ func TestParquetHoldsEveryValueUnderItsType(t *testing.T) {
 }
 
 func TestParquetHasBoundedRowGroupsSortedMetadataAndAFixedWriter(t *testing.T) {
-	const rows = groupRows + batchRows/2
+	const rows = 2500
 	shape, seen := allTypes()
 	table := tableOf(t, shape, seen, strings.Join(manyRows(rows), "\n"))
-	data := encode(t, Parquet, table)
-	reader, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	if reader.NumRowGroups() != 2 || reader.RowGroup(0).NumRows() != groupRows || reader.NumRows() != rows {
+	small := bounds{batchRows: 300, batchBytes: 1 << 20, groupRows: 1000, groupBytes: 1 << 20}
+	data := writeParquet(t, table, small)
+	reader := openParquet(t, data)
+	if reader.NumRowGroups() != 3 || reader.RowGroup(0).NumRows() != 1000 || reader.NumRows() != rows {
 		t.Errorf("%d groups, %d rows", reader.NumRowGroups(), reader.NumRows())
 	}
 	meta := reader.MetaData()
@@ -134,40 +141,40 @@ func TestParquetHasBoundedRowGroupsSortedMetadataAndAFixedWriter(t *testing.T) {
 	back := readParquet(t, data)
 	texts := cellsOf(t, back.Column(0).Data())
 	decimals := cellsOf(t, back.Column(3).Data())
-	i := 0
-	for row := range table.Rows(t.Context()) {
+	for i, row := range rowsOf(t, table) {
 		if texts[i] != row[0].Text || decimals[i] != strconv.FormatFloat(row[3].Float64(), 'g', -1, 64) {
 			t.Fatalf("row %d is %s, %s; want %v", i, texts[i], decimals[i], row)
 		}
-		i++
 	}
 }
 
-func TestWideTextsMakeSmallBatchesAndGroups(t *testing.T) {
+func writeParquet(t *testing.T, table *frame.Table, b bounds) []byte {
+	t.Helper()
 	var data bytes.Buffer
-	p, err := newParquetWriter(&data, []frame.Column{{Name: "a", Type: frame.Text}}, nil)
+	p, err := newParquetWriter(&data, table.Columns, someMeta(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.batch.Release()
-	wide := frame.Row{{Text: strings.Repeat("x", batchBytes)}}
-	for range groupBytes/batchBytes + 2 {
-		if err := p.add(wide); err != nil {
-			t.Fatal(err)
-		}
-		if p.rows != 0 {
-			t.Fatal("a full batch was not written")
-		}
-	}
-	if err := p.file.Close(); err != nil {
+	if err := p.write(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := file.NewParquetReader(bytes.NewReader(data.Bytes()))
-	if err != nil {
-		t.Fatal(err)
+	return data.Bytes()
+}
+
+func TestWideTextsMakeSmallRowGroups(t *testing.T) {
+	wide := `{"a":"` + strings.Repeat("x", 1000) + `"}` + "\n"
+	table := tableOf(t, frame.Shape{}, []string{"a"}, strings.Repeat(wide, 10))
+	data := writeParquet(t, table, bounds{batchRows: 100, batchBytes: 2000, groupRows: 100, groupBytes: 4000})
+	reader := openParquet(t, data)
+	if reader.NumRowGroups() != 3 || reader.RowGroup(0).NumRows() != 4 || reader.RowGroup(2).NumRows() != 2 {
+		t.Errorf("%d groups, the first of %d rows", reader.NumRowGroups(), reader.RowGroup(0).NumRows())
 	}
-	defer reader.Close()
-	if reader.NumRowGroups() != 2 {
-		t.Errorf("%d groups", reader.NumRowGroups())
+}
+
+func TestTheUsualBoundsKeepARecordBelowArrowsLimits(t *testing.T) {
+	const rowLimit = 16 << 20 // of pkg/frame; a column of a record batch holds 2 GiB of text at most
+	if b := usualBounds(); b.batchBytes+rowLimit >= 1<<31 || b.groupRows < b.batchRows {
+		t.Errorf("bounds %+v", b)
 	}
 }

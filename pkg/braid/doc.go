@@ -2,7 +2,7 @@
 //
 //   - Client speaks to a coordinator over HTTP.
 //   - Embedded runs everything in this process: NATS with its data in a directory, a coordinator, workers.
-//   - RunCoordinator and RunWorker are the daemons; a worker may be given adapters of its own for services that no
+//   - OpenCoordinator and OpenWorker are the daemons; a worker may be given adapters of its own for services that no
 //     definition can describe.
 //
 // Like the commands it only wires: what happens is in the engines.

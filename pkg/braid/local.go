@@ -135,3 +135,6 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 
 // Ready tells whether the store can be reached.
 func (l *Local) Ready(ctx context.Context) error { return l.bus.Ready(ctx) }
+
+// Close disconnects. Call it after Run has returned.
+func (l *Local) Close() { l.bus.Close() }

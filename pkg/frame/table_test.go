@@ -26,18 +26,15 @@ func chunksOf(texts ...string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// print gives the table as text: a header with types, then rows, nulls as ∅.
-func print(t *testing.T, table *Table) string {
+// tableText gives the table as text: a header with types, then rows, nulls as ∅.
+func tableText(t *testing.T, table *Table) string {
 	t.Helper()
 	var cells []string
 	for _, c := range table.Columns {
 		cells = append(cells, c.Name+":"+string(c.Type))
 	}
 	text := strings.Join(cells, " ")
-	for row, err := range table.Rows(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, row := range rowsOf(t, table) {
 		cells = cells[:0]
 		for _, v := range row {
 			if v.Null {
@@ -48,6 +45,18 @@ func print(t *testing.T, table *Table) string {
 		text += "\n" + strings.Join(cells, " ")
 	}
 	return text
+}
+
+func rowsOf(t *testing.T, table *Table) []Row {
+	t.Helper()
+	var rows []Row
+	for row, err := range table.Rows(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, slices.Clone(row))
+	}
+	return rows
 }
 
 func build(t *testing.T, shape Shape, seen []string, chunks ...string) *Table {
@@ -61,7 +70,7 @@ func build(t *testing.T, shape Shape, seen []string, chunks ...string) *Table {
 
 func wantTable(t *testing.T, table *Table, lines ...string) {
 	t.Helper()
-	if diff := cmp.Diff(strings.Join(lines, "\n"), print(t, table)); diff != "" {
+	if diff := cmp.Diff(strings.Join(lines, "\n"), tableText(t, table)); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
 }
@@ -149,7 +158,7 @@ func TestValuesKeepTheServersTextOrBecomeNull(t *testing.T) {
 	for _, c := range cases {
 		c.field.Name = "v"
 		table := build(t, Shape{Fields: []Field{c.field}}, []string{"v"}, `{"v":`+c.json+`}`)
-		if got := strings.TrimPrefix(print(t, table), "v:"+string(c.field.Type)+"\n"); got != c.want {
+		if got := strings.TrimPrefix(tableText(t, table), "v:"+string(c.field.Type)+"\n"); got != c.want {
 			t.Errorf("%s as %s is %q, want %q", c.json, c.field.Type, got, c.want)
 		}
 		if got := len(table.Report.Bad) == 1; got != c.bad {
@@ -236,7 +245,7 @@ func TestDuplicatesFollowTheirRule(t *testing.T) {
 		if table.Report.Duplicates != 3 || table.Report.Read != 6 || table.Report.Rows != 3 {
 			t.Errorf("%s: report %+v", rule, table.Report)
 		}
-		return strings.ReplaceAll(print(t, table), "\n", " ")
+		return strings.ReplaceAll(tableText(t, table), "\n", " ")
 	}
 	if got := values(KeepFirst, ""); got != "v:decimal 1 2 4" {
 		t.Errorf("first: %s", got)
@@ -285,8 +294,11 @@ func anyShape() *rapid.Generator[Shape] {
 			Fields:      []Field{{Name: "k", Type: Text}, {Name: "t", Type: Timestamp}, {Name: "v", Type: Decimal}},
 			Key:         rapid.SampledFrom([][]string{nil, {"k"}, {"k", "t"}, {"v"}}).Draw(t, "key"),
 			OnDuplicate: rapid.SampledFrom([]DuplicateRule{"", KeepFirst}).Draw(t, "rule"),
-			Finalize: rapid.SampledFrom([][]Operation{nil, {{Sort: []string{"t", "k"}}},
-				{{Cast: map[string]Type{"u": Int64}}, {Sort: []string{"v"}}, {Filter: map[string][]string{"k": {"a", "b"}}}}}).Draw(t, "finalize"),
+			Finalize: rapid.SampledFrom([][]Operation{
+				nil,
+				{{Sort: []string{"t", "k"}}},
+				{{Cast: map[string]Type{"u": Int64}}, {Sort: []string{"v"}}, {Filter: map[string][]string{"k": {"a", "b"}}}},
+			}).Draw(t, "finalize"),
 		}
 	})
 }
@@ -308,7 +320,7 @@ func TestAnySplitIntoChunksGivesTheSameTable(t *testing.T) {
 		}
 		whole := build(t, shape, seenColumns, strings.Join(rows, "\n")+"\n")
 		split := build(t, shape, seenColumns, chunks...)
-		if diff := cmp.Diff(print(t, whole), print(t, split)); diff != "" {
+		if diff := cmp.Diff(tableText(t, whole), tableText(t, split)); diff != "" {
 			r.Fatalf("tables differ:\n%s", diff)
 		}
 		if diff := cmp.Diff(whole.Report, split.Report); diff != "" {
@@ -324,7 +336,7 @@ func TestRowsAgainAddNothingToATableWithAKey(t *testing.T) {
 		var rows []string
 		for _, row := range rapid.SliceOfN(rowText(), 0, 20).Draw(r, "rows") {
 			once := build(t, Shape{Fields: shape.Fields}, seenColumns, row)
-			for cells := range once.Rows(t.Context()) {
+			for _, cells := range rowsOf(t, once) {
 				if !cells[0].Null && !cells[2].Null {
 					rows = append(rows, row)
 				}
@@ -332,7 +344,7 @@ func TestRowsAgainAddNothingToATableWithAKey(t *testing.T) {
 		}
 		once := build(t, shape, seenColumns, rows...)
 		twice := build(t, shape, seenColumns, append(rows, rows...)...)
-		if diff := cmp.Diff(print(t, once), print(t, twice)); diff != "" {
+		if diff := cmp.Diff(tableText(t, once), tableText(t, twice)); diff != "" {
 			r.Fatalf("tables differ:\n%s", diff)
 		}
 		if want := 2*once.Report.Duplicates + once.Report.Read - once.Report.Duplicates; twice.Report.Duplicates != want {
@@ -353,10 +365,7 @@ func TestSortIsStableWithNullsLast(t *testing.T) {
 			Finalize: []Operation{{Sort: []string{"v"}}},
 		}
 		table := build(t, shape, []string{"v", "n"}, rows...)
-		var got []Row
-		for row := range table.Rows(t.Context()) {
-			got = append(got, slices.Clone(row))
-		}
+		got := rowsOf(t, table)
 		ordered := slices.IsSortedFunc(got, func(a, b Row) int {
 			switch {
 			case a[0].Null != b[0].Null && b[0].Null, !a[0].Null && !b[0].Null && a[0].Float64() < b[0].Float64():
@@ -389,7 +398,7 @@ func FuzzBuildHoldsOnlyValuesThatFit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for row := range table.Rows(t.Context()) {
+		for _, row := range rowsOf(t, table) {
 			for i, v := range row {
 				if !v.Null && !fits(table.Columns[i].Type, v.Text) {
 					t.Fatalf("%q in a column of type %s", v.Text, table.Columns[i].Type)
@@ -401,8 +410,16 @@ func FuzzBuildHoldsOnlyValuesThatFit(f *testing.F) {
 
 func BenchmarkBuild(b *testing.B) {
 	shape := Shape{
-		Fields: []Field{{Name: "series", Type: Text}, {Name: "site", Type: Text}, {Name: "time", Type: Date}, {Name: "value", Type: Decimal},
-			{Name: "unit", Type: Text}, {Name: "status", Type: Text}, {Name: "qualifier", Type: ListText}, {Name: "modified", Type: Timestamp}},
+		Fields: []Field{
+			{Name: "series", Type: Text},
+			{Name: "site", Type: Text},
+			{Name: "time", Type: Date},
+			{Name: "value", Type: Decimal},
+			{Name: "unit", Type: Text},
+			{Name: "status", Type: Text},
+			{Name: "qualifier", Type: ListText},
+			{Name: "modified", Type: Timestamp},
+		},
 		Key: []string{"series", "time"}, OnDuplicate: KeepNewest, NewestBy: "modified",
 		Finalize: []Operation{{Sort: []string{"site", "time", "series"}}},
 	}

@@ -66,6 +66,7 @@ func (v Value) List() []string {
 func fits(t Type, text string) bool {
 	ok := true
 	switch t {
+	case Text:
 	case Int64:
 		_, ok = parseInt(text)
 	case Float64, Decimal:

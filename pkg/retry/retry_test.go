@@ -120,6 +120,17 @@ func TestTimeInTheQueueIsNoSilence(t *testing.T) {
 	}
 }
 
+func TestAWaitTheServiceAskedForIsNoSilence(t *testing.T) {
+	const silence, wait = 45 * time.Second, 30 * time.Second
+	if _, ok := Default().Next(2, wait, silence, fraction(0)); !ok {
+		t.Error("a wait the service asked for was counted as silence to come")
+	}
+	patient := Policy{Attempts: 4, Base: wait, Cap: wait, RetryAfterCap: time.Minute, Stall: time.Minute}
+	if _, ok := patient.Next(2, 0, silence, fraction(1)); ok {
+		t.Error("a wait of our own was not counted as silence to come")
+	}
+}
+
 func TestEveryWaitLiesInItsRangeAndRetriesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait := rapid.Int64Range(0, int64(maxWait))

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/braidhq/braid/internal/buildinfo"
+	"github.com/braidhq/braid/internal/daemon"
+	"github.com/braidhq/braid/pkg/braid"
+)
+
+// run is the whole program. It returns the exit code.
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	var c config
+	flags := c.flags(stderr)
+	if err := c.Parse(flags, args, getenv); err != nil {
+		return daemon.Exit(err, stderr)
+	}
+	switch {
+	case c.Version:
+		fmt.Fprintln(stdout, "worker", buildinfo.Version())
+		return daemon.ExitOK
+	case c.Healthcheck:
+		return daemon.Exit(daemon.Ask(ctx, c.health), stderr)
+	}
+	return daemon.Exit(c.work(ctx, getenv, stderr), stderr)
+}
+
+func (c *config) work(ctx context.Context, getenv func(string) string, stderr io.Writer) error {
+	log, err := c.Logger(stderr)
+	if err != nil {
+		return err
+	}
+	w, err := braid.OpenWorker(ctx, braid.WorkerConfig{
+		NATS: braid.NATS{URL: c.natsURL, Credentials: c.natsCreds, Replicas: c.replicas, Wait: c.natsWait},
+		ID:   c.id, Concurrency: c.concurrency, Grace: c.grace, Getenv: getenv, ConfigDir: c.configDir,
+		Version: buildinfo.Version(), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	log.Info("working", "worker", w.ID(), "version", buildinfo.Version())
+	return daemon.Together(ctx, w.Run, func(ctx context.Context) error { return daemon.Health(ctx, c.health, w.Ready) })
+}

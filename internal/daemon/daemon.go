@@ -1,0 +1,196 @@
+// Package daemon is what the daemons' main packages share: settings from flags, environment and file, the log, the exit
+// code, and the health check that a container runs.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/braidhq/braid/internal/settings"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// Exit codes of the daemons.
+const (
+	ExitOK    = 0
+	ExitError = 1
+	ExitUsage = 2
+)
+
+// ErrUsage reports flags, variables or a settings file that cannot be used.
+var ErrUsage = errors.New("wrong use")
+
+// Common are the settings that every daemon has.
+type Common struct {
+	Config      string
+	LogLevel    string
+	LogFormat   string
+	Healthcheck bool
+	Version     bool
+}
+
+// Flags makes a daemon's flag set with the common settings.
+func (c *Common) Flags(name string, stderr io.Writer) *pflag.FlagSet {
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.SortFlags = false
+	flags.StringVar(&c.Config, "config", "", "YAML file of settings; every flag --some-name is a key some_name, and a variable BRAID_SOME_NAME")
+	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&c.LogFormat, "log-format", "json", "json or text")
+	flags.BoolVar(&c.Healthcheck, "healthcheck", false, "ask the daemon that runs with these settings how it is, and exit 0 or 1")
+	flags.BoolVar(&c.Version, "version", false, "print the version")
+	return flags
+}
+
+// Parse reads settings: flags, then the environment, then the file. pflag.ErrHelp means that help was printed; other
+// errors wrap ErrUsage.
+func (c *Common) Parse(flags *pflag.FlagSet, args []string, getenv func(string) string) error {
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return err
+		}
+		return fmt.Errorf("%w: %w; see --help", ErrUsage, err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%w: %q is no flag; see --help", ErrUsage, flags.Arg(0))
+	}
+	path := c.Config
+	if path == "" {
+		path = getenv(settings.Variable("config"))
+	}
+	var file *settings.File
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("%w: settings file: %w", ErrUsage, err)
+		}
+		if file, err = settings.ParseFile(path, data, keys(flags)); err != nil {
+			return fmt.Errorf("%w: %w", ErrUsage, err)
+		}
+	}
+	if _, err := settings.Apply(flags, getenv, file); err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	return nil
+}
+
+func keys(flags *pflag.FlagSet) []string {
+	var all []string
+	flags.VisitAll(func(f *pflag.Flag) { all = append(all, settings.Key(f.Name)) })
+	slices.Sort(all)
+	return all
+}
+
+// Logger makes the daemon's log. The error wraps ErrUsage.
+func (c *Common) Logger(stderr io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return nil, fmt.Errorf("%w: --log-level is %q; use debug, info, warn or error", ErrUsage, c.LogLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch c.LogFormat {
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, opts)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(stderr, opts)), nil
+	}
+	return nil, fmt.Errorf("%w: --log-format is %q; use json or text", ErrUsage, c.LogFormat)
+}
+
+// Exit tells a person how the daemon ended, and gives its exit code.
+func Exit(err error, stderr io.Writer) int {
+	var yaml strictyaml.Errors
+	switch {
+	case err == nil, errors.Is(err, pflag.ErrHelp):
+		return ExitOK
+	case errors.Is(err, ErrUsage), errors.As(err, &yaml):
+		say(stderr, err)
+		return ExitUsage
+	}
+	say(stderr, err)
+	return ExitError
+}
+
+func say(stderr io.Writer, err error) {
+	fmt.Fprintf(stderr, "error    %s\n", strings.ReplaceAll(err.Error(), "\n", "\n         "))
+}
+
+// Health serves GET /healthz at address until ctx ends: 200 while check gives nil, else 503. An empty address serves nothing.
+func Health(ctx context.Context, address string, check func(context.Context) error) error {
+	if address == "" {
+		<-ctx.Done()
+		return nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen for health checks: %w; choose another address", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if err := check(r.Context()); err != nil {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n") // the asker may have gone
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 8 << 10}
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		stopped <- server.Shutdown(last)
+	})
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve health checks: %w", err)
+	}
+	<-stopped
+	return nil
+}
+
+// Ask is the --healthcheck of a daemon that serves /healthz at address.
+func Ask(ctx context.Context, address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %q is not host:port", ErrUsage, address)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("health check: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("health check: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("health check: %s", answer.Status)
+	}
+	return nil
+}
+
+// Together runs the parts until ctx ends or one of them fails; then it stops the others and waits for them.
+func Together(ctx context.Context, parts ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, part := range parts {
+		group.Go(func() error { return part(ctx) })
+	}
+	return group.Wait()
+}

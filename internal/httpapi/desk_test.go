@@ -1,0 +1,171 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidhq/braid/internal/httpapi"
+	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+)
+
+const validSpec = `{"v":1,"name":"flows","service":"usgs","collection":"daily","values":{"site":["a","b"]}}`
+
+// desk answers for all ports, and remembers what it was asked.
+type desk struct {
+	err      error
+	ready    error
+	asked    []string
+	spec     *query.Spec
+	waitUpTo *time.Duration
+	statuses []*messages.Status
+	table    func(ctx context.Context, w io.Writer) error
+	report   frame.Report
+	tableID  string
+	panics   bool
+}
+
+func (d *desk) note(what string) { d.asked = append(d.asked, what) }
+
+func (d *desk) Submit(_ context.Context, spec *query.Spec) (*messages.Query, error) {
+	d.note("submit")
+	d.spec = spec
+	return sampleQuery(), d.err
+}
+
+func (d *desk) Resume(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	d.note("resume " + id)
+	d.waitUpTo = waitUpTo
+	return sampleQuery(), d.err
+}
+
+func (d *desk) Cancel(_ context.Context, id string) (*messages.Query, error) {
+	d.note("cancel " + id)
+	return sampleQuery(), d.err
+}
+
+func (d *desk) Remove(_ context.Context, id string) error {
+	d.note("remove " + id)
+	return d.err
+}
+
+func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {
+	if d.panics {
+		panic("planted")
+	}
+	d.note("status " + id)
+	return sampleStatus(), d.err
+}
+
+func (d *desk) Statuses(context.Context) ([]*messages.Status, error) {
+	d.note("statuses")
+	return d.statuses, d.err
+}
+
+func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
+	d.note("plan")
+	d.spec = spec
+	return samplePlan(), d.err
+}
+
+func (d *desk) Ready(context.Context) error { return d.ready }
+
+func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpapi.Table, error) {
+	d.note("table " + id + " " + format)
+	if partial {
+		d.note("partial")
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	write := d.table
+	if write == nil {
+		write = func(_ context.Context, w io.Writer) error {
+			_, err := io.WriteString(w, "a,b\n1,2\n")
+			return err
+		}
+	}
+	tableID := d.tableID
+	if tableID == "" {
+		tableID = "q1"
+	}
+	return &httpapi.Table{Query: tableID, Report: d.report, Write: write}, nil
+}
+
+func (d *desk) handler(cfg httpapi.Config) http.Handler {
+	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d})
+}
+
+func sampleQuery() *messages.Query {
+	digest := strings.Repeat("ab", 32)
+	return &messages.Query{
+		V: 1, ID: "q1", Name: "flows", Service: "usgs", Collection: "daily", Definition: digest, Spec: digest, Fingerprint: digest,
+		Chunks: 3, URL: "https://example.org/?a=1&b=2", State: messages.Running, Run: 1, Created: time.Unix(1, 0).UTC(), Updated: time.Unix(2, 0).UTC(),
+	}
+}
+
+func sampleStatus() *messages.Status {
+	return &messages.Status{Query: sampleQuery(), Progress: &messages.Progress{V: 1, Query: "q1", Run: 1, Completed: 2}}
+}
+
+func samplePlan() *messages.PlanSummary {
+	return &messages.PlanSummary{Service: "usgs", Collection: "daily", Chunks: 3, Fingerprint: strings.Repeat("ab", 32), InFlight: 4}
+}
+
+// serve starts the API over d on loopback.
+func serve(t *testing.T, d *desk, cfg httpapi.Config) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(d.handler(cfg))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// ask sends a request and gives the answer with its whole body.
+func ask(t *testing.T, server *httptest.Server, method, path, body string, edit ...func(*http.Request)) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, e := range edit {
+		e(request)
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%s %s: read: %v", method, path, err)
+	}
+	return response, string(text)
+}
+
+// wantProblem checks that an answer is a problem of a kind, in every respect.
+func wantProblem(t *testing.T, response *http.Response, body, slug string) *contract.Problem {
+	t.Helper()
+	if kind := response.Header.Get("Content-Type"); kind != contract.ProblemType {
+		t.Fatalf("%s: content type is %q: %s", response.Status, kind, body)
+	}
+	var p contract.Problem
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	want := contract.KindNamed(slug)
+	if p.Type != want.Type() || p.Title != want.Title || p.Status != want.Status || response.StatusCode != want.Status || p.Detail == "" {
+		t.Errorf("got status %d and %+v, want kind %s (%d)", response.StatusCode, p, slug, want.Status)
+	}
+	return &p
+}

@@ -1,0 +1,54 @@
+package braid
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/coordinator"
+)
+
+// CoordinatorConfig configures OpenCoordinator. The zero value of each field but NATS is its default.
+type CoordinatorConfig struct {
+	NATS        NATS
+	ID          string        // names this coordinator; default: host and random letters
+	LeaseTTL    time.Duration // a dead worker's slots are free after this; 30 s
+	InFlight    int           // requests in flight at each service, whatever its definition says; 0: as the definition says
+	Definitions Definitions
+	Log         *slog.Logger
+}
+
+// OpenCoordinator connects a coordinator. Its Run leads; the commands work without it too, when another process leads. The
+// error wraps messages.ErrUnreachable when NATS is not there.
+func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.ID == "" {
+		cfg.ID = processID()
+	}
+	b, err := cfg.NATS.connect(ctx, "braid coordinator "+cfg.ID, cfg.Log)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCoordinator(b, cfg)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return &Local{engine: c, bus: b}, nil
+}
+
+func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.ID == "" {
+		cfg.ID = processID()
+	}
+	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight}, coordinator.Ports{
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions, Leader: b.Leader(),
+		NewID: queryID, Now: time.Now, Log: cfg.Log,
+	})
+}

@@ -1,0 +1,133 @@
+package braid
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/worker"
+)
+
+// EmbeddedConfig configures an Embedded. The zero value of each field but Dir is its default.
+type EmbeddedConfig struct {
+	Dir         string // data directory: made when absent, locked against a second process
+	Listen      string // host:port for workers in other processes; empty: no port is opened
+	FastSync    bool   // flush to disk each second and not at each write
+	Workers     int    // 0: none, for commands that run nothing
+	Concurrency int    // most items at once in each worker; 32
+	LeaseTTL    time.Duration
+	InFlight    int
+	Grace       time.Duration
+	Definitions Definitions
+	Getenv      func(string) string
+	ConfigDir   string
+	Version     string
+	Log         *slog.Logger
+}
+
+// Embedded is NATS, a coordinator and workers in this process.
+type Embedded struct {
+	*Local
+	cfg     EmbeddedConfig
+	server  *bus.Server
+	workers []*worker.Worker
+	buses   []*bus.Bus
+}
+
+// OpenEmbedded starts the server on the data directory and connects coordinator and workers; Run sets them to work.
+// Errors wrap bus.ErrDir, bus.ErrDirInUse, bus.ErrListen or messages.ErrStoreFull.
+func OpenEmbedded(ctx context.Context, cfg EmbeddedConfig) (*Embedded, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	server, err := bus.StartServer(ctx, bus.ServerConfig{Dir: cfg.Dir, Listen: cfg.Listen, FastSync: cfg.FastSync, Log: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	e := &Embedded{cfg: cfg, server: server}
+	if err := e.connect(ctx); err != nil {
+		return nil, fmt.Errorf("%w%s", err, closing(e.Close()))
+	}
+	return e, nil
+}
+
+func closing(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "; and while closing: " + err.Error()
+}
+
+func (e *Embedded) connect(ctx context.Context) error {
+	b, err := e.join(ctx, "coordinator")
+	if err != nil {
+		return err
+	}
+	if err := b.Ensure(ctx, bus.AssetConfig{Limits: e.server.EmbeddedLimits()}); err != nil {
+		return err
+	}
+	engine, err := newCoordinator(b, CoordinatorConfig{
+		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, Log: e.cfg.Log,
+	})
+	if err != nil {
+		return err
+	}
+	e.Local = &Local{engine: engine, bus: b}
+	for i := range e.cfg.Workers {
+		b, err := e.join(ctx, fmt.Sprintf("worker %d", i))
+		if err != nil {
+			return err
+		}
+		w, err := newWorker(b, WorkerConfig{
+			Concurrency: e.cfg.Concurrency, Grace: e.cfg.Grace, Getenv: e.cfg.Getenv, ConfigDir: e.cfg.ConfigDir,
+			Version: e.cfg.Version, Log: e.cfg.Log,
+		})
+		if err != nil {
+			return err
+		}
+		e.workers = append(e.workers, w)
+	}
+	return nil
+}
+
+func (e *Embedded) join(ctx context.Context, name string) (*bus.Bus, error) {
+	b, err := bus.Connect(ctx, bus.Config{Server: e.server, Name: "braid " + name, Log: e.cfg.Log})
+	if err == nil {
+		e.buses = append(e.buses, b)
+	}
+	return b, err
+}
+
+// Run leads and works until ctx ends, or until the store can no longer be written: then the error wraps
+// messages.ErrStoreFull. Workers finish or hand back what they have in hand before it returns.
+func (e *Embedded) Run(ctx context.Context) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return e.server.Watch(ctx) })
+	// The coordinator outlives the workers, so that it hears of what they still finish.
+	leading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	parts.Go(func() error {
+		defer stop()
+		work, ctx := errgroup.WithContext(ctx)
+		for _, w := range e.workers {
+			work.Go(func() error { return w.Run(ctx) })
+		}
+		return work.Wait()
+	})
+	parts.Go(func() error { return e.engine.Run(leading) })
+	return parts.Wait()
+}
+
+// ClientURL is where workers in other processes connect to; empty when no port is opened.
+func (e *Embedded) ClientURL() string { return e.server.ClientURL() }
+
+// Close disconnects everything and stops the server. Call it after Run has returned.
+func (e *Embedded) Close() error {
+	for _, b := range e.buses {
+		b.Close()
+	}
+	return e.server.Close()
+}

@@ -1,0 +1,113 @@
+package braid
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/fetch"
+	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// WorkerConfig configures OpenWorker. The zero value of each field but NATS is its default.
+type WorkerConfig struct {
+	NATS        NATS
+	ID          string                     // names this worker; default: host and random letters
+	Concurrency int                        // most items at once; 32
+	Grace       time.Duration              // after a stop, until items in hand are handed back; 20 s
+	Adapters    map[string]service.Adapter // by service: instead of the requests that its definition describes
+	Getenv      func(string) string        // where credentials are looked for; default: os.Getenv
+	ConfigDir   string                     // folder of credential files
+	Version     string                     // shown to people
+	Log         *slog.Logger
+}
+
+// Worker runs items of all services.
+type Worker struct {
+	engine *worker.Worker
+	bus    *bus.Bus
+	id     string
+}
+
+// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there.
+func OpenWorker(ctx context.Context, cfg WorkerConfig) (*Worker, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.ID == "" {
+		cfg.ID = processID()
+	}
+	b, err := cfg.NATS.connect(ctx, "braid worker "+cfg.ID, cfg.Log)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := newWorker(b, cfg)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return &Worker{engine, b, cfg.ID}, nil
+}
+
+// ID names the worker in leases and results.
+func (w *Worker) ID() string { return w.id }
+
+// Run takes and runs items until ctx ends; then it finishes or hands back what it has in hand, and returns nil.
+func (w *Worker) Run(ctx context.Context) error { return w.engine.Run(ctx) }
+
+// Ready tells whether the queue can be reached.
+func (w *Worker) Ready(context.Context) error {
+	if !w.bus.Connected() {
+		return messages.ErrUnreachable
+	}
+	return nil
+}
+
+// Close disconnects. Call it after Run has returned.
+func (w *Worker) Close() { w.bus.Close() }
+
+func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
+	if cfg.Getenv == nil {
+		cfg.Getenv = os.Getenv
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.ID == "" {
+		cfg.ID = processID()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
+	ups := &upstreams{
+		definition: b.Definition, adapters: cfg.Adapters, open: map[string]*opened{},
+		transport: func(d *service.Definition) *http.Transport {
+			return fetch.NewTransport(fetch.TransportConfig{
+				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, d.Limits.InFlight), Proxy: http.ProxyFromEnvironment,
+			})
+		},
+		connect: func(c *service.Collection, t *http.Transport) (service.Adapter, error) {
+			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: time.Now, UserAgent: "braid/" + cfg.Version})
+		},
+	}
+	return worker.New(worker.Config{
+		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace,
+	}, worker.Ports{
+		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: b, Upstreams: ups, Leases: b.Leases(),
+		NewID: rand.Text, Rand: globalRand{}, Now: time.Now, Log: cfg.Log,
+	})
+}
+
+// globalRand is the runtime's generator, which is safe for concurrent use.
+type globalRand struct{}
+
+func (globalRand) Int64N(n int64) int64 { return mathrand.Int64N(n) }
