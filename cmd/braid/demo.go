@@ -24,8 +24,8 @@ const (
 	demoSites   = 480
 	demoChunks  = 120
 	demoCap     = 8
-	demoQuota   = 150
-	demoWindow  = 6 * time.Second
+	demoQuota   = 130
+	demoWindow  = 12 * time.Second
 	demoLatency = 100 * time.Millisecond
 	demoPage    = 1000 // rows: two pages a chunk
 )

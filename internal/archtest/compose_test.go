@@ -62,6 +62,11 @@ func TestComposeStartsWorkersAndACoordinatorOnADurableNATS(t *testing.T) {
 	if coordinator.Build == nil || worker.Build == nil {
 		t.Fatal("the coordinator and the workers are to be built from this tree")
 	}
+	for name, service := range compose.Services {
+		if service.Healthcheck == nil {
+			t.Errorf("nobody notices when %s hangs: it has no healthcheck", name)
+		}
+	}
 	if worker.Deploy.Replicas < 2 {
 		t.Errorf("%d workers; two show that work is shared", worker.Deploy.Replicas)
 	}
@@ -74,13 +79,16 @@ func TestComposeReachesNothingBeyondThisMachine(t *testing.T) {
 				t.Errorf("%s publishes %s; begin it with 127.0.0.1:", name, port)
 			}
 		}
+		if service.Environment["BRAID_ALLOW_UNAUTHENTICATED"] != "" && service.Environment["BRAID_HOSTS"] == "" {
+			t.Errorf("%s answers to any host name, so that a web page may reach it by a name of its own; set BRAID_HOSTS", name)
+		}
 		if service.Build != nil && (!service.ReadOnly || !slices.Contains(service.CapDrop, "ALL")) {
 			t.Errorf("%s may write its image or has capabilities; set read_only and cap_drop: [ALL]", name)
 		}
 	}
 }
 
-func TestComposeReportsFindings(t *testing.T) {
+func TestComposeWaitsForHealthAndKeepsToDeclaredVolumes(t *testing.T) {
 	report(t, checkCompose(readCompose(t)))
 }
 
@@ -173,7 +181,7 @@ func TestDockerfileAndComposeNameBinariesAndSettingsThatExist(t *testing.T) {
 		if binary, ok := strings.CutPrefix(s.pkg, "cmd/"); ok && !s.test {
 			binaries[binary] = true
 		}
-		if !s.test && (below(s.pkg, "cmd") || below(s.pkg, "internal/settings")) {
+		if !s.test && (below(s.pkg, "cmd") || below(s.pkg, "internal/daemon")) {
 			maps.Copy(flags, s.literals())
 		}
 	}

@@ -88,6 +88,8 @@ func TestPlantedWorldlyImportsAreFound(t *testing.T) {
 		"the façade wires":                    {"pkg/braid/a.go", "os", nil},
 		"an engine logs to what it was given": {"internal/worker/a.go", "log/slog", nil},
 		"an engine reads the environment":     {"internal/worker/a.go", "os", []string{"internal/worker/a.go imports os: an engine"}},
+		"the coordinator sees the upstream":   {"cmd/coordinator/a.go", "ours/internal/fetch", []string{"cmd/coordinator/a.go imports github.com/braidhq/braid/internal/fetch: the coordinator"}},
+		"the one binary sees the upstream":    {"cmd/braid/a.go", "ours/internal/fetch", nil},
 		"an engine speaks HTTP":               {"internal/coordinator/a.go", "net/http", []string{"internal/coordinator/a.go imports net/http: an engine"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,8 @@ func listPackages(t *testing.T) []listed {
 	return packages
 }
 
-// checkReach finds packages that reach, over any number of imports, what a ban forbids them.
+// checkReach finds packages that reach, over any number of imports, what a ban forbids them: one finding for each
+// forbidden technology, though it may be many packages.
 func checkReach(rules []ban, packages []listed) []string {
 	var findings []string
 	for _, p := range packages {
@@ -58,9 +59,10 @@ func checkReach(rules []ban, packages []listed) []string {
 			if !ok || !rule.covers(ours) {
 				continue
 			}
-			for _, dep := range p.Deps {
-				if rule.forbids(rule.reach, dep) {
-					findings = append(findings, fmt.Sprintf("%s reaches %s%s: %s; `go list -deps` shows the way", ours, dep, way(p, dep, packages), rule.reason))
+			for _, technology := range rule.reach {
+				at := slices.IndexFunc(p.Deps, func(dep string) bool { return names(technology, dep) })
+				if at >= 0 {
+					findings = append(findings, fmt.Sprintf("%s reaches %s%s: %s; `go list -deps` shows the way", ours, p.Deps[at], way(p, p.Deps[at], packages), rule.reason))
 				}
 			}
 		}
@@ -91,7 +93,7 @@ func TestPlantedReachIsFound(t *testing.T) {
 		"a pure package carries test code":           {"pkg/frame", []string{"testing"}, []string{"pkg/frame reaches testing: test code"}},
 		"a suite is test code":                       {"pkg/lease/leasetest", []string{"testing"}, nil},
 		"the worker sees Postgres":                   {"cmd/worker", []string{"github.com/jackc/pgx/v5"}, []string{"cmd/worker reaches github.com/jackc/pgx/v5: the worker"}},
-		"the coordinator sees the upstream":          {"cmd/coordinator", []string{module + "/internal/fetch"}, []string{"cmd/coordinator reaches github.com/braidhq/braid/internal/fetch: the coordinator"}},
+		"many packages of one technology":            {"internal/worker", []string{"github.com/nats-io/nats.go", "github.com/nats-io/nuid"}, []string{"internal/worker reaches github.com/nats-io/nats.go: an engine"}},
 		"the one binary sees the upstream":           {"cmd/braid", []string{module + "/internal/fetch"}, nil},
 		"a package of another module is not ours":    {"../elsewhere/pkg/planner", []string{"net"}, nil},
 		"a name that only begins like a banned path": {"pkg/planner", []string{"net/httpx", "testing/fstestx"}, nil},

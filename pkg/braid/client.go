@@ -39,8 +39,8 @@ const (
 )
 
 // Client is a Coordinator over HTTP. Its errors wrap the same sentinels as in the same process, with what the server
-// said as their text; as ServerError they tell more. It is safe for concurrent use. It follows no redirect and never
-// sends a command twice.
+// said as their text; as ServerError they tell more. It is safe for concurrent use. It follows no redirect and, as
+// nothing tells whether a command was carried out before its connection broke, never sends one twice.
 type Client struct {
 	base string
 	http *http.Client
@@ -265,8 +265,6 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	// A command must not be sent twice, as the transport would on a connection that broke before the answer.
-	request.GetBody = nil
 	if len(body) > 0 {
 		request.Header.Set("Content-Type", "application/json")
 	}
