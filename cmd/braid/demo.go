@@ -121,6 +121,7 @@ func (a *app) demoRun(ctx context.Context, upstream *simulator.Simulator, base, 
 	}
 	own := *a
 	own.server, own.dataDir, own.serviceURL = "", data, map[string]string{"usgs-waterdata": base + "/ogcapi/v0"}
+	own.progress = "quiet" // demoWatch tells what happens
 	own.embedded = embeddedFlags{workers: 2, concurrency: demoCap}
 	result := &demoResult{parquet: filepath.Join(dir, name+".parquet"), csv: filepath.Join(dir, name+".csv"), sums: map[string]string{}}
 	err := own.within(ctx, own.embedded.workers, func(s *session) error { return own.demoQuery(ctx, s, result) })
@@ -176,6 +177,7 @@ type demoWatch struct {
 	app    *app
 	result *demoResult
 	since  time.Time
+	told   int // quarters of the chunks that were told of
 }
 
 // Status is braid.Coordinator's.
@@ -183,6 +185,10 @@ func (w *demoWatch) Status(ctx context.Context, id string) (*messages.Status, er
 	s, err := w.Coordinator.Status(ctx, id)
 	if err != nil {
 		return s, err
+	}
+	if quarter := 4 * s.Progress.Completed / s.Query.Chunks; quarter > w.told {
+		w.told = quarter
+		w.app.say("  %d of %d chunks", s.Progress.Completed, s.Query.Chunks)
 	}
 	paused := s.Query.State == messages.Interrupted
 	switch {

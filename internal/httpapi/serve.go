@@ -55,8 +55,12 @@ func (a Address) Listen(ctx context.Context) (net.Listener, error) {
 }
 
 // Serve answers on the listener, which it closes, until ctx ends. Requests under way are then given a grace period and
-// cut after it; Serve returns when all of them have ended, with nil if it ended because of ctx.
+// cut after it; Serve returns when all of them have ended, with nil if it ended because of ctx. A nil log drops what
+// there is to say.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	return serveWithin(ctx, listener, handler, log, stopGrace)
 }
 

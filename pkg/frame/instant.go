@@ -47,7 +47,7 @@ func parseInstant(text string) (instant, bool) {
 	if !okSecond || !okOffset {
 		return instant{}, false
 	}
-	return instant{int64(days)*secondsOfDay + int64(hour*3600+minute*60+second+offset), nanos}, true
+	return instant{int64(days)*secondsOfDay + int64(hour*3600+minute*60+second-offset), nanos}, true
 }
 
 func parseSeconds(text string) (second int, nanos int32, rest string, ok bool) {

@@ -88,3 +88,17 @@ func TestARecordGivesItsRowBack(t *testing.T) {
 		}
 	})
 }
+
+func TestSmallTextsShareSlabsAndLargeOnesHaveTheirOwn(t *testing.T) {
+	var kept slabs
+	for range 3 * slabBytes / 1000 {
+		kept.keep(make([]byte, 1000))
+		if kept.current.Cap() > slabBytes+slabBytes/8 {
+			t.Fatalf("a slab grew to %d bytes", kept.current.Cap())
+		}
+	}
+	large := kept.keep(make([]byte, 2*slabBytes))
+	if len(large) != 2*slabBytes || kept.current.Len() != len(large) {
+		t.Errorf("%d bytes kept in a slab of %d", len(large), kept.current.Len())
+	}
+}
