@@ -8,7 +8,7 @@ import (
 
 func (a *app) cancelCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID", Short: "Stop a query for good; completed work is kept until it is removed", Args: cobra.ExactArgs(1),
+		Use: "cancel ID", Short: "Stop a query now; completed work is kept, and braid resume can go on", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
 				q, err := s.Cancel(cmd.Context(), args[0])

@@ -60,7 +60,7 @@ func (a *app) notComplete(s *messages.Status) error {
 	}
 	switch {
 	case q.State == messages.Cancelled:
-		a.line("cancelled", "%s", reason)
+		a.line("stopped", "%s", reason)
 		hint = ""
 	case q.State == messages.Failed:
 		a.line("error", "chunk %s failed: %s", q.Stop.Position, failureText(q.Stop))

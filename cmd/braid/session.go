@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/braidhq/braid/internal/buildinfo"
+	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/pkg/braid"
 )
 
@@ -33,6 +34,12 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 		Listen: a.embedded.listen, FastSync: a.embedded.fastSync, LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
 		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
 	})
+	if errors.Is(err, bus.ErrDirInUse) && workers == 0 {
+		// The process that runs a query there can be asked.
+		if client, socketErr := braid.NewSocketClient(a.dataDir); socketErr == nil {
+			return &session{Coordinator: client, app: a}, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +81,11 @@ func (s *session) working(ctx context.Context, follow func(context.Context) erro
 	defer stop()
 	parts, running := errgroup.WithContext(running)
 	parts.Go(func() error { return s.embedded.Run(running) })
+	if api, err := s.embedded.OpenSocket(ctx, s.app.dataDir, braid.APIConfig{Version: buildinfo.Version(), Log: s.app.log}); err == nil {
+		parts.Go(func() error { return api.Serve(running) })
+	} else {
+		s.app.log.Warn("other commands cannot see this query while it runs", "error", err)
+	}
 	following, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// When the engines fail, following them is over.

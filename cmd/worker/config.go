@@ -33,6 +33,6 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.IntVar(&c.concurrency, "concurrency", 32, "most chunks at once")
 	flags.DurationVar(&c.grace, "grace", 20*time.Second, "after a stop, how long chunks in hand may take to finish before they are handed back")
 	flags.StringVar(&c.configDir, "config-dir", "", "folder of credential files that service definitions name")
-	flags.StringVar(&c.health, "health", "127.0.0.1:8081", "host:port of /healthz; empty: none")
+	flags.StringVar(&c.health, "health", "", "host:port of /healthz (default: none)")
 	return flags
 }
