@@ -83,11 +83,14 @@ func buckets() []jetstream.KeyValueConfig {
 }
 
 func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) error {
-	_, err := b.js.CreateStream(ctx, want)
-	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return err
-	}
+	// One that exists is not asked for again: the server would weigh its size against a disk that may be fuller by now.
 	stream, err := b.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if _, err = b.js.CreateStream(ctx, want); !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		stream, err = b.js.Stream(ctx, want.Name) // another process was first
+	}
 	if err != nil {
 		return err
 	}
@@ -102,8 +105,11 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) err
 }
 
 func (b *Bus) ensureBucket(ctx context.Context, want jetstream.KeyValueConfig) error {
-	_, err := b.js.CreateKeyValue(ctx, want)
-	if errors.Is(err, jetstream.ErrBucketExists) {
+	_, err := b.js.KeyValue(ctx, want.Bucket)
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return err
+	}
+	if _, err = b.js.CreateKeyValue(ctx, want); errors.Is(err, jetstream.ErrBucketExists) {
 		return nil
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -43,10 +44,10 @@ func (c Config) withDefaults(d *service.Definition) Config {
 
 func (c Config) validate() error {
 	if c.InFlight < 0 {
-		return errors.New("InFlight is negative; give the number of requests in flight, or 0 for the definition's")
+		return errors.New("the config's InFlight is negative; give the number of requests in flight, or 0 for the definition's")
 	}
 	if !c.Transport.DisableCompression {
-		return errors.New("Transport would decompress without a bound; make it with NewTransport")
+		return errors.New("the config's Transport would decompress without a bound; make it with NewTransport")
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func New(collection *service.Collection, cfg Config) (*Client, error) {
 	definition := collection.Definition()
 	cfg = cfg.withDefaults(definition)
 	if err := cfg.validate(); err != nil {
-		return nil, errors.Join(errors.New("make a client of "+definition.Name), err)
+		return nil, fmt.Errorf("make a client of %s: %w", definition.Name, err)
 	}
 	return &Client{collection: collection, definition: definition, cfg: cfg}, nil
 }

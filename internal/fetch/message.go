@@ -26,8 +26,7 @@ const (
 func (e *exchange) refuse(response *http.Response, data []byte, class, givesUpAs service.Class) error {
 	refusal := &service.ResponseError{Class: class, GivesUpAs: givesUpAs, Status: response.StatusCode}
 	hint := ""
-	switch class {
-	case service.ClassQuota, service.ClassTransient:
+	if class == service.ClassQuota || class == service.ClassTransient {
 		// Without a hint that can be used the wait is 0, which says just that.
 		refusal.RetryAfter, _ = retry.ParseRetryAfter(response.Header.Get("Retry-After"), e.client.cfg.Now())
 	}

@@ -183,8 +183,8 @@ func (s secrets) hide(text string) string {
 	body := strings.TrimRight(text, `"…`)
 	for _, form := range forms {
 		for n := len(form) - 1; n >= shortestHidden; n-- {
-			if strings.HasSuffix(body, form[:n]) {
-				return strings.TrimSuffix(body, form[:n]) + hidden + text[len(body):]
+			if before, cut := strings.CutSuffix(body, form[:n]); cut {
+				return before + hidden + text[len(body):]
 			}
 		}
 	}

@@ -168,6 +168,25 @@ func TestNoErrorHasASecretInIt(t *testing.T) {
 	}
 }
 
+func TestASecretThatTheBoundOfAMessageCutsIsHidden(t *testing.T) {
+	w := newWorld(t, map[string]http.HandlerFunc{"example.com": func(out http.ResponseWriter, r *http.Request) {
+		answer(403, `{"message":"`+strings.Repeat("x", 360+len(r.URL.RawQuery))+r.Header.Get("X-Api-Key")+strings.Repeat("x", 200)+`"}`)(out, r)
+	}})
+	keyed := collection(t, "keyed", "credentials: [key]", "credentials: [key, second]",
+		"timeouts:", "  second: {send: {header: X-Second}, from: [env:SECOND], signup: 'https://example.com/second'}\ntimeouts:")
+	client := newClient(t, keyed, fetch.Config{Transport: w.transport, Credentials: func(c service.Credential) (string, bool, error) {
+		return topSecret, c.ID == "key", nil
+	}})
+	for cut := range 4 * len(topSecret) { // the hint takes its part, so the place of the cut is searched
+		task := encode(t, service.Request{Method: "GET", URL: "https://example.com/v1/things?" + strings.Repeat("x", cut)})
+		_, err := client.FetchPage(t.Context(), task, "")
+		if message := refusal(t, err, service.ClassAuth).Message; !strings.Contains(message, "example.com/second") {
+			t.Fatalf("message %q", message)
+		}
+		hasNoSecret(t, err)
+	}
+}
+
 func TestABasicPasswordIsHiddenByItself(t *testing.T) {
 	w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(401, "wrong password "+topSecret)})
 	keyed := collection(t, "keyed", "{header: X-Api-Key}", "{basic: true}")

@@ -22,7 +22,7 @@ func setBody(r *http.Request, data []byte) {
 	case r.Method == http.MethodGet:
 		// The length of a body that is there and empty counts as unknown. Identity keeps net/http from announcing chunks
 		// of it, so that on the wire the request has no body at all.
-		r.TransferEncoding = []string{"chunked"}
+		r.TransferEncoding = []string{"identity"}
 	default:
 		r.Body = http.NoBody // other methods are sent once anyway, and announce their length
 	}

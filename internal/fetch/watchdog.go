@@ -41,7 +41,6 @@ func watchOver(ctx context.Context, timeouts service.Timeouts) (context.Context,
 	w.connecting = w.after(timeouts.Connect, "no connection", "connect")
 	w.stalled = w.after(timeouts.Stall, "no byte received", "stall")
 	w.page = w.after(timeouts.Page, "the answer was not complete", "page")
-	w.stalled.Stop() // it runs while there is a connection
 	trace := &httptrace.ClientTrace{
 		GotConn:              func(httptrace.GotConnInfo) { w.connected() },
 		GotFirstResponseByte: w.received,

@@ -8,18 +8,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // failure translates what went wrong into a problem. The text of an error that no kind stands for goes to the log alone:
 // nobody has judged whether it may be shown.
 func (a *api) failure(what string, err error) *contract.Problem {
-	var p *contract.Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*contract.Problem](err); ok {
 		return p
 	}
 	kind := contract.KindOf(err)
@@ -95,12 +95,12 @@ func ownProblem(_ huma.Context, _ string, answer any) (any, error) {
 		kind = contract.KindNamed(contract.RequestInvalid)
 	}
 	var fields []contract.FieldError
-	detail := theirs.Detail
+	details := []string{theirs.Detail}
 	for _, e := range theirs.Errors {
 		fields = append(fields, contract.FieldError{Location: e.Location, Message: e.Message})
-		detail += "; " + e.Location + ": " + e.Message
+		details = append(details, e.Location+": "+e.Message)
 	}
-	return contract.NewProblem(kind, detail, fields...), nil
+	return contract.NewProblem(kind, strings.Join(details, "; "), fields...), nil
 }
 
 // writeProblem answers outside of the library's routes.

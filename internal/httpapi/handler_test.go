@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestEachRouteAsksItsPort(t *testing.T) {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
 )
 
 // Health is the answer of a process that is well.

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -53,29 +52,38 @@ func TestHostileBodiesAreRefusedAndAskNobody(t *testing.T) {
 	}
 }
 
-type endless struct{}
+// endless is a body of blanks that notes how much of it was read.
+type endless struct{ n int64 }
 
-func (endless) Read(p []byte) (int, error) {
+func (e *endless) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = ' '
 	}
+	e.n += int64(len(p))
 	return len(p), nil
 }
 
 func TestABodyOverItsBoundIsRefusedWhateverLengthItClaims(t *testing.T) {
 	d := &desk{}
 	handler := d.handler(httpapi.Config{})
-	for name, length := range map[string]int64{"told": query.MaxSpecBytes + 1, "not told": -1} {
-		request, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/queries", io.LimitReader(endless{}, query.MaxSpecBytes+1))
+	for _, c := range []struct {
+		name            string
+		length, mayRead int64
+	}{{"told", query.MaxSpecBytes + 1, 0}, {"not told", -1, query.MaxSpecBytes + 1}} {
+		body := new(endless)
+		request, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/queries", body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.ContentLength = length
+		request.ContentLength = c.length
 		request.Header.Set("Content-Type", "application/json")
 		answer := newAnswer()
 		handler.ServeHTTP(answer, request)
 		if !strings.Contains(answer.body.String(), contract.TypePath+contract.TooLarge) || answer.status != 413 || len(d.asked) > 0 {
-			t.Errorf("%s: got %d %s, asked %q", name, answer.status, answer.body.String(), d.asked)
+			t.Errorf("%s: got %d %s, asked %q", c.name, answer.status, answer.body.String(), d.asked)
+		}
+		if body.n > c.mayRead {
+			t.Errorf("%s: %d bytes were read, at most %d need be", c.name, body.n, c.mayRead)
 		}
 	}
 }

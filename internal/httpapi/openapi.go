@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
 )
 
 // openAPIConfig leaves out the library's own routes: they load scripts from elsewhere, and render on first use without a

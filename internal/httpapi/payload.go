@@ -10,9 +10,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/braidhq/braid/internal/httpapi/contract"
 )
 
 // bodyTimeout is how long a body may take to come.

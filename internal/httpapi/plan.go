@@ -4,9 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
-	"github.com/danielgtaylor/huma/v2"
 )
 
 const planPath = "/v1/plan"

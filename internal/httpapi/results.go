@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/messages"
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 const resultsPath = queryPath + "/results"
@@ -117,9 +119,7 @@ func (b *tableBody) begin() {
 		return
 	}
 	b.begun = true
-	for name, values := range b.header {
-		b.w.Header()[name] = values
-	}
+	maps.Copy(b.w.Header(), b.header)
 	b.w.WriteHeader(http.StatusOK)
 }
 

@@ -106,6 +106,7 @@ func TestServeTellsOfAListenerThatBroke(t *testing.T) {
 }
 
 func get(t *testing.T, client *http.Client, url string) (string, error) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		return "", err

@@ -148,6 +148,7 @@ func (in *intake) handBack(taken []Delivery) {
 func (in *intake) handle(work context.Context, d Delivery) {
 	item := d.Item()
 	log := in.worker.log.With("query", item.Query, "position", item.Position)
+	log.Debug("item taken", "redelivered", d.Redelivered(), "run", item.Run)
 	done := make(chan struct{})
 	var beats sync.WaitGroup
 	beats.Go(func() { in.keepAlive(d, done) })
@@ -164,6 +165,7 @@ func (in *intake) handle(work context.Context, d Delivery) {
 		err = nil
 	}
 	if err == nil {
+		log.Debug("item done")
 		if err = d.Done(context.WithoutCancel(work)); err != nil {
 			log.Warn("item not acknowledged; it comes again and is found done", "error", err)
 		}

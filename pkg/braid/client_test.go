@@ -3,6 +3,7 @@ package braid_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -191,8 +192,8 @@ func TestEachSentinelComesThroughEachCallWithTheServersWords(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", asked, err, d.err)
 			}
 			for _, other := range sentinels {
-				if errors.Is(err, other) != (other == sentinel) {
-					t.Errorf("%s: %v is %v: %v", asked, err, other, other != sentinel)
+				if errors.Is(err, other) != errors.Is(sentinel, other) {
+					t.Errorf("%s: is %v also %v?", asked, err, other)
 				}
 			}
 			if errors.Is(err, braid.ErrServer) {
@@ -323,6 +324,20 @@ func TestAnswersThatAreNotBraidsAreErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAnAnswerOverItsBoundIsAnErrorHoweverItBegins(t *testing.T) {
+	status, err := json.Marshal(sampleStatus())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(append(status, bytes.Repeat([]byte(" "), 2<<20)...))
+	}))
+	if _, err := client.Status(t.Context(), "q1"); !errors.Is(err, braid.ErrServer) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 // MaxExecutions is the most executions in one message.
 const MaxExecutions = 50
 
+const maxExecutionsBytes = 64 << 10
+
 // Execution records one request upstream, for the ledger and for people; nothing that is correct depends on it.
 type Execution struct {
 	Position Position      `json:"position"`
@@ -62,9 +64,9 @@ func (m *Execution) validate() error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *Executions) Encode() ([]byte, error) { return encode("executions", m) }
+func (m *Executions) Encode() ([]byte, error) { return encode("executions", m, maxExecutionsBytes) }
 
 // DecodeExecutions reads an execution event; it refuses what Encode would not have written.
 func DecodeExecutions(data []byte) (*Executions, error) {
-	return decode[Executions]("executions", data, 64<<10)
+	return decode[Executions]("executions", data, maxExecutionsBytes)
 }

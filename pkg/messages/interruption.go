@@ -15,6 +15,8 @@ const (
 	HandedBack         InterruptionKind = "handed_back" // not run: gate closed, query stopped, or worker draining
 )
 
+const maxInterruptionBytes = 16 << 10
+
 // Interruption says that an item ended without a result, with what was known. The item is gone: a resume asks again.
 type Interruption struct {
 	V        int              `json:"v"`
@@ -56,9 +58,11 @@ func (m *Interruption) checkKind() error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *Interruption) Encode() ([]byte, error) { return encode("interruption", m) }
+func (m *Interruption) Encode() ([]byte, error) {
+	return encode("interruption", m, maxInterruptionBytes)
+}
 
 // DecodeInterruption reads an interruption; it refuses what Encode would not have written.
 func DecodeInterruption(data []byte) (*Interruption, error) {
-	return decode[Interruption]("interruption", data, 16<<10)
+	return decode[Interruption]("interruption", data, maxInterruptionBytes)
 }

@@ -9,6 +9,8 @@ import (
 // MaxTaskBytes bounds the task of one item: a request of at most 64 KiB of URL and 512 KiB of body, with JSON's escapes.
 const MaxTaskBytes = 768 << 10
 
+const maxItemBytes = MaxTaskBytes + 8<<10
+
 // Item asks a worker to run one chunk.
 type Item struct {
 	V          int             `json:"v"`
@@ -45,7 +47,7 @@ func checkTask(task json.RawMessage) error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *Item) Encode() ([]byte, error) { return encode("item", m) }
+func (m *Item) Encode() ([]byte, error) { return encode("item", m, maxItemBytes) }
 
 // DecodeItem reads an item; it refuses what Encode would not have written.
-func DecodeItem(data []byte) (*Item, error) { return decode[Item]("item", data, MaxTaskBytes+8<<10) }
+func DecodeItem(data []byte) (*Item, error) { return decode[Item]("item", data, maxItemBytes) }

@@ -1,5 +1,7 @@
 package messages
 
+const maxPlanSummaryBytes = 128 << 10
+
 // PlanSummary is what a plan would cost, as people are shown it before anything is sent.
 type PlanSummary struct {
 	Service         string         `json:"service"`
@@ -39,9 +41,9 @@ func (m *PlanSummary) Validate() error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *PlanSummary) Encode() ([]byte, error) { return encode("plan summary", m) }
+func (m *PlanSummary) Encode() ([]byte, error) { return encode("plan summary", m, maxPlanSummaryBytes) }
 
 // DecodePlanSummary reads a plan's summary; it refuses what Encode would not have written.
 func DecodePlanSummary(data []byte) (*PlanSummary, error) {
-	return decode[PlanSummary]("plan summary", data, 128<<10)
+	return decode[PlanSummary]("plan summary", data, maxPlanSummaryBytes)
 }

@@ -42,6 +42,11 @@ const (
 	StopDrained   = "drained" // the process was asked to stop
 )
 
+const (
+	maxQueryBytes    = 64 << 10
+	maxProgressBytes = 4 << 10
+)
+
 // Query is the record of a query: what was asked, pinned, and where it stands. It is stored in KV and changed only by
 // compare-and-set on its revision. The spec itself is stored beside it, once.
 type Query struct {
@@ -117,14 +122,28 @@ func (s *Stop) validate() error {
 	if s == nil {
 		return nil
 	}
-	return firstError(checkText("stop.reason", s.Reason), checkText("stop.hint", s.Hint), field("stop.kind", CheckName(s.Kind)))
+	var position, class error
+	if s.Position != "" {
+		position = checkPosition(s.Position)
+	}
+	if s.Class != "" {
+		class = CheckName(s.Class)
+	}
+	return firstError(
+		field("stop.kind", CheckName(s.Kind)),
+		field("stop.position", position),
+		field("stop.status", checkStatus(s.Status)),
+		field("stop.class", class),
+		checkText("stop.reason", s.Reason),
+		checkText("stop.hint", s.Hint),
+	)
 }
 
 // Encode validates m and gives its wire form.
-func (m *Query) Encode() ([]byte, error) { return encode("query", m) }
+func (m *Query) Encode() ([]byte, error) { return encode("query", m, maxQueryBytes) }
 
 // DecodeQuery reads a query record; it refuses what Encode would not have written.
-func DecodeQuery(data []byte) (*Query, error) { return decode[Query]("query", data, 64<<10) }
+func DecodeQuery(data []byte) (*Query, error) { return decode[Query]("query", data, maxQueryBytes) }
 
 // Progress is a cache of what the result stream says of a query, written at most once a second.
 type Progress struct {
@@ -158,7 +177,9 @@ func (m *Progress) Validate() error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *Progress) Encode() ([]byte, error) { return encode("progress", m) }
+func (m *Progress) Encode() ([]byte, error) { return encode("progress", m, maxProgressBytes) }
 
 // DecodeProgress reads a progress record; it refuses what Encode would not have written.
-func DecodeProgress(data []byte) (*Progress, error) { return decode[Progress]("progress", data, 4<<10) }
+func DecodeProgress(data []byte) (*Progress, error) {
+	return decode[Progress]("progress", data, maxProgressBytes)
+}

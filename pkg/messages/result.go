@@ -109,9 +109,9 @@ func checkParts(n int) error {
 
 // Encode validates m and gives its wire form: one line of JSON, fit for a message header.
 func (m *ResultHeader) Encode() ([]byte, error) {
-	data, err := encode("result header", m)
-	if err == nil && len(data) > MaxHeaderBytes {
-		return nil, fmt.Errorf("encode result header: %w: %d bytes, at most %d; the chunk has too many or too long column names", ErrInvalid, len(data), MaxHeaderBytes)
+	data, err := encode("result header", m, MaxHeaderBytes)
+	if errors.Is(err, errTooLong) {
+		return nil, fmt.Errorf("%w; the chunk has too many or too long column names", err)
 	}
 	return data, err
 }

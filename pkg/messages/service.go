@@ -8,6 +8,12 @@ import (
 // MaxSlots bounds the slots of one service.
 const MaxSlots = 4096
 
+const (
+	maxServiceBytes = 4 << 10
+	maxGateBytes    = 16 << 10
+	maxWorkerBytes  = 32 << 10
+)
+
 // Service is what workers need to know to serve a service: it tells them that its queue exists and how many requests may
 // be in flight over all of them.
 type Service struct {
@@ -35,10 +41,12 @@ func (m *Service) Validate() error {
 func (m *Service) AckWait() time.Duration { return m.LeaseTTL + m.LeaseTTL/2 }
 
 // Encode validates m and gives its wire form.
-func (m *Service) Encode() ([]byte, error) { return encode("service", m) }
+func (m *Service) Encode() ([]byte, error) { return encode("service", m, maxServiceBytes) }
 
 // DecodeService reads a service record; it refuses what Encode would not have written.
-func DecodeService(data []byte) (*Service, error) { return decode[Service]("service", data, 4<<10) }
+func DecodeService(data []byte) (*Service, error) {
+	return decode[Service]("service", data, maxServiceBytes)
+}
 
 // Gate is a service's open or closed state, shared by all workers: no request starts before Until.
 type Gate struct {
@@ -56,10 +64,10 @@ func (m *Gate) Validate() error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *Gate) Encode() ([]byte, error) { return encode("gate", m) }
+func (m *Gate) Encode() ([]byte, error) { return encode("gate", m, maxGateBytes) }
 
 // DecodeGate reads a gate; it refuses what Encode would not have written.
-func DecodeGate(data []byte) (*Gate, error) { return decode[Gate]("gate", data, 8<<10) }
+func DecodeGate(data []byte) (*Gate, error) { return decode[Gate]("gate", data, maxGateBytes) }
 
 // Worker says that a worker is there. It is renewed while the worker lives and expires with it.
 type Worker struct {
@@ -81,7 +89,9 @@ func (m *Worker) Validate() error {
 }
 
 // Encode validates m and gives its wire form.
-func (m *Worker) Encode() ([]byte, error) { return encode("worker", m) }
+func (m *Worker) Encode() ([]byte, error) { return encode("worker", m, maxWorkerBytes) }
 
 // DecodeWorker reads a worker's presence; it refuses what Encode would not have written.
-func DecodeWorker(data []byte) (*Worker, error) { return decode[Worker]("worker", data, 8<<10) }
+func DecodeWorker(data []byte) (*Worker, error) {
+	return decode[Worker]("worker", data, maxWorkerBytes)
+}

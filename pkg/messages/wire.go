@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -19,11 +21,14 @@ var (
 	ErrVersion = errors.New("unknown message version") // written by a newer Braid: upgrade this process
 )
 
+var errTooLong = fmt.Errorf("%w: too long", ErrInvalid)
+
 const maxTextBytes = 4 << 10
 
-// Text cuts text to what a message may carry in one field, at a character boundary, and makes it valid UTF-8.
+// Text makes text fit for one field of a message, whoever wrote it: valid UTF-8, without control characters other than tab
+// and line ends, and cut at a character boundary. All texts of a message may be that long without the message being too long.
 func Text(text string) string {
-	text = string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD")))
+	text = strings.Map(printable, strings.ToValidUTF8(text, "\uFFFD"))
 	if len(text) <= maxTextBytes {
 		return text
 	}
@@ -34,15 +39,30 @@ func Text(text string) string {
 	return text[:cut] + "…"
 }
 
+// printable replaces what a terminal would obey, and what JSON would write as six bytes for one.
+func printable(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {
+		return '\uFFFD'
+	}
+	return r
+}
+
 type message interface{ Validate() error }
 
-func encode(what string, m message) ([]byte, error) {
+// encode writes nothing that decode would refuse.
+func encode(what string, m message, limit int) ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", what, err)
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", what, err)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false) // an answer full of < and & would be six times as long
+	if err := enc.Encode(m); err != nil {
+		return nil, fmt.Errorf("encode %s: %w: %w", what, ErrInvalid, err)
+	}
+	data := bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	if len(data) > limit {
+		return nil, fmt.Errorf("encode %s: %w: %d bytes, at most %d", what, errTooLong, len(data), limit)
 	}
 	return data, nil
 }
@@ -52,7 +72,7 @@ func decode[T any, P interface {
 	message
 }](what string, data []byte, limit int) (P, error) {
 	if len(data) > limit {
-		return nil, fmt.Errorf("decode %s: %w: %d bytes, at most %d", what, ErrInvalid, len(data), limit)
+		return nil, fmt.Errorf("decode %s: %w: %d bytes, at most %d", what, errTooLong, len(data), limit)
 	}
 	// The version is read first: the fields of a newer version are not this build's business to judge.
 	var probe struct {
@@ -142,6 +162,9 @@ func checkCount(name string, n int64) error {
 func checkText(name, text string) error {
 	if len(text) > maxTextBytes {
 		return fmt.Errorf("%s: %w: %d bytes, at most %d", name, ErrInvalid, len(text), maxTextBytes)
+	}
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s: %w: it is not UTF-8", name, ErrInvalid)
 	}
 	return nil
 }

@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidhq/braid/pkg/frame"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/braidhq/braid/pkg/frame"
 )
 
 func TestAReportThatFitsComesBackWhole(t *testing.T) {
@@ -43,6 +44,20 @@ func TestEveryReportFitsItsHeaderAndKeepsItsCounts(t *testing.T) {
 			t.Fatalf("%v: %+v of %+v", err, got, r)
 		}
 	})
+}
+
+func TestAReportThatDoesNotFitKeepsWhatDoes(t *testing.T) {
+	r := frame.Report{Unknown: make([]string, 2000)}
+	for i := range r.Unknown {
+		r.Unknown[i] = "column"
+	}
+	text, err := EncodeReport(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := DecodeReport(text); err != nil || len(got.Unknown) < 400 {
+		t.Errorf("%d of 2000 names are left, %v", len(got.Unknown), err)
+	}
 }
 
 func TestAHeaderThatIsNoReportIsRefused(t *testing.T) {

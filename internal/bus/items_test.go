@@ -1,0 +1,193 @@
+package bus_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/testkit"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+func openQueue(t *testing.T, b *bus.Bus, ackWait time.Duration) *bus.Queue {
+	t.Helper()
+	if err := b.EnsureQueue(t.Context(), "rivers", 100, ackWait); err != nil {
+		t.Fatal(err)
+	}
+	q, err := b.Queue(t.Context(), "rivers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func publish(t *testing.T, b *bus.Bus, items ...*messages.Item) {
+	t.Helper()
+	if err := b.PublishItems(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func take(t *testing.T, q *bus.Queue, n int) []*bus.Delivery {
+	t.Helper()
+	taken, err := q.Take(t.Context(), n, 5*time.Second, func(err error) { t.Errorf("not an item: %v", err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken
+}
+
+func TestAnItemThatIsQueuedIsNotQueuedTwice(t *testing.T) {
+	b := testkit.Bus(t)
+	publish(t, b, testkit.Item("q", 0), testkit.Item("q", 1))
+	publish(t, b, testkit.Item("q", 1), testkit.Item("q", 2))
+	if n := stored(t, b, "ITEMS"); n != 3 {
+		t.Errorf("%d items are queued, want 3", n)
+	}
+}
+
+func TestAnItemCanBeQueuedAgainOnceItIsGone(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	publish(t, b, testkit.Item("q", 0), testkit.Item("other", 0))
+	if err := b.PurgeItems(t.Context(), "rivers", "q"); err != nil {
+		t.Fatal(err)
+	}
+	if n := stored(t, b, "ITEMS"); n != 1 {
+		t.Fatalf("%d items are queued, want the other query's one", n)
+	}
+	publish(t, b, testkit.Item("q", 0))
+	if n := stored(t, b, "ITEMS"); n != 2 {
+		t.Fatalf("%d items are queued after a purge and a publish, want 2", n)
+	}
+	for range 2 {
+		for _, d := range take(t, q, 1) {
+			if err := d.Done(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	publish(t, b, testkit.Item("q", 0))
+	if again := take(t, q, 1); len(again) != 1 || again[0].Delivered != 1 {
+		t.Fatalf("after an acknowledgement and a publish: %+v", again)
+	}
+}
+
+func TestAHandedBackItemComesAgainAtOnce(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	publish(t, b, testkit.Item("q", 0))
+	if err := take(t, q, 1)[0].HandBack(); err != nil {
+		t.Fatal(err)
+	}
+	again := take(t, q, 1)
+	if len(again) != 1 || again[0].Delivered != 2 || again[0].Item.Position != "0" {
+		t.Fatalf("after it was handed back: %+v", again)
+	}
+}
+
+func TestAnItemThatNobodySpeaksOfComesAgain(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, time.Second)
+	publish(t, b, testkit.Item("q", 0))
+	if len(take(t, q, 1)) != 1 {
+		t.Fatal("not delivered")
+	}
+	if again := take(t, q, 1); len(again) != 1 || again[0].Delivered != 2 {
+		t.Fatalf("after the queue's patience: %+v", again)
+	}
+}
+
+func TestTakeWithoutWaitTakesOnlyWhatIsThere(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	publish(t, b, testkit.Item("q", 0), testkit.Item("q", 1))
+	taken, err := q.Take(t.Context(), 10, 0, func(err error) { t.Error(err) })
+	if err != nil || len(taken) != 2 {
+		t.Fatalf("took %d, %v; want 2", len(taken), err)
+	}
+	none, err := q.Take(t.Context(), 10, 0, func(err error) { t.Error(err) })
+	if err != nil || len(none) != 0 {
+		t.Fatalf("took %d, %v; want none", len(none), err)
+	}
+}
+
+func TestWhatIsNoItemIsReportedAndRemoved(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	strange, err := testkit.Item("q", 7).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for subject, body := range map[string][]byte{
+		bus.ItemSubject("rivers", "q", "0"): []byte("{"),
+		bus.ItemSubject("rivers", "q", "1"): strange, // an item of position 7
+	} {
+		if _, err := b.JetStream().Publish(t.Context(), subject, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(t, b, testkit.Item("q", 2))
+	var bad []error
+	var good []*bus.Delivery
+	testkit.Until(t, "three messages were taken", func() bool {
+		taken, err := q.Take(t.Context(), 3, 0, func(err error) { bad = append(bad, err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		good = append(good, taken...)
+		return len(good)+len(bad) == 3
+	})
+	if len(good) != 1 || good[0].Item.Position != "2" {
+		t.Errorf("items: %+v", good)
+	}
+	for _, err := range bad {
+		if !errors.Is(err, messages.ErrInvalid) {
+			t.Errorf("reported as %v", err)
+		}
+	}
+	testkit.Until(t, "what is no item has left the queue", func() bool { return stored(t, b, "ITEMS") == 1 })
+}
+
+func TestAnItemOfANewerVersionStays(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	if _, err := b.JetStream().Publish(t.Context(), bus.ItemSubject("rivers", "q", "0"), []byte(`{"v":99,"new":"field"}`)); err != nil {
+		t.Fatal(err)
+	}
+	var bad []error
+	if _, err := q.Take(t.Context(), 1, 5*time.Second, func(err error) { bad = append(bad, err) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(bad) != 1 || !errors.Is(bad[0], messages.ErrVersion) {
+		t.Fatalf("reported %v, want ErrVersion", bad)
+	}
+	if n := stored(t, b, "ITEMS"); n != 1 {
+		t.Errorf("%d items are left, want it to stay for a newer worker", n)
+	}
+}
+
+func TestEnsureRestoresTheSettingsThatInvariantsRestOn(t *testing.T) {
+	b := testkit.Bus(t)
+	for _, name := range []string{"ITEMS", "RESULTS", "PARTS"} {
+		s, err := b.JetStream().Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := s.CachedInfo().Config
+		cfg.DiscardNewPerSubject, cfg.Discard, cfg.MaxMsgsPerSubject = false, jetstream.DiscardOld, -1
+		if _, err := b.JetStream().UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Ensure(t.Context(), bus.AssetConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, b, "first", testkit.Header("q", 0, 1), []byte("{}"))
+	if err := commit(t, b, "second", testkit.Header("q", 0, 1), []byte("{}")); !errors.Is(err, messages.ErrExists) {
+		t.Errorf("the second commit gave %v, want ErrExists", err)
+	}
+}

@@ -1,0 +1,68 @@
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Worker makes a worker on a bus; edit, when not nil, changes its ports before.
+func Worker(t testing.TB, b *bus.Bus, cfg worker.Config, upstreams worker.Upstreams, edit func(*worker.Ports)) *worker.Worker {
+	t.Helper()
+	ports := worker.Ports{
+		Queues: Queues{b}, Results: Results{b}, Records: b, Upstreams: upstreams, Leases: b.Leases(),
+		NewID: rand.Text, Rand: chance{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	if edit != nil {
+		edit(&ports)
+	}
+	w, err := worker.New(cfg, ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+type chance struct{}
+
+func (chance) Int64N(n int64) int64 { return mathrand.Int64N(n) }
+
+// Queues is the bus as worker.Queues.
+type Queues struct{ Bus *bus.Bus }
+
+// Queue is worker.Queues'.
+func (q Queues) Queue(ctx context.Context, service string) (worker.Queue, error) {
+	opened, err := q.Bus.Queue(ctx, service)
+	return queue{opened}, err
+}
+
+type queue struct{ queue *bus.Queue }
+
+func (q queue) Take(ctx context.Context, n int, wait time.Duration) ([]worker.Delivery, error) {
+	taken, err := q.queue.Take(ctx, n, wait, func(error) {})
+	deliveries := make([]worker.Delivery, len(taken))
+	for i, d := range taken {
+		deliveries[i] = delivery{d}
+	}
+	return deliveries, err
+}
+
+type delivery struct{ *bus.Delivery }
+
+func (d delivery) Item() *messages.Item { return d.Delivery.Item }
+func (d delivery) Redelivered() bool    { return d.Delivered > 1 }
+
+// Results is the bus as worker.Results.
+type Results struct{ *bus.Bus }
+
+// NewResult is worker.Results'.
+func (r Results) NewResult(query, attempt string) worker.Result {
+	return r.Bus.NewResult(query, attempt)
+}

@@ -1,0 +1,325 @@
+package messages_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+func encoded(t testing.TB, m wire) []byte {
+	t.Helper()
+	data, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestNothingButTheMessageItselfIsRead(t *testing.T) {
+	for _, w := range words() {
+		good := string(encoded(t, w.full))
+		for name, data := range map[string]string{
+			"empty":             "",
+			"null":              "null",
+			"a list":            "[" + good + "]",
+			"cut off":           good[:len(good)-1],
+			"an unknown field":  strings.Replace(good, "{", `{"surprise":1,`, 1),
+			"a message behind":  good + good,
+			"text behind":       good + " x",
+			"a wrong type":      strings.NewReplacer(`"v":1`, `"v":"one"`, `"chunks":40`, `"chunks":"many"`).Replace(good),
+			"not UTF-8 outside": "\xff" + good,
+		} {
+			t.Run(w.name+"/"+name, func(t *testing.T) {
+				if m, err := w.decode([]byte(data)); !errors.Is(err, messages.ErrInvalid) {
+					t.Errorf("%s is read as %+v, %v", data, m, err)
+				}
+			})
+		}
+	}
+}
+
+func TestAnUnknownFieldDeepInsideIsRefused(t *testing.T) {
+	deep := map[string]string{"failed": `"failure":{`, "executions": `"executions":[{`, "query": `"stop":{`}
+	for _, w := range words() {
+		at, ok := deep[w.name]
+		if !ok {
+			continue
+		}
+		data := strings.Replace(string(encoded(t, w.full)), at, at+`"surprise":1,`, 1)
+		if m, err := w.decode([]byte(data)); !errors.Is(err, messages.ErrInvalid) || !strings.Contains(err.Error(), "surprise") {
+			t.Errorf("%s is read as %+v, %v", data, m, err)
+		}
+	}
+}
+
+// What a newer version's fields are is not known here; the reader must hear that it is to be upgraded, not that they are wrong.
+func TestANewerVersionIsNamedSo(t *testing.T) {
+	for _, w := range words() {
+		if w.name == "plan_summary" {
+			continue // it has no version: it lives within one request
+		}
+		good := string(encoded(t, w.full))
+		newer := strings.Replace(good, `{"v":1`, `{"v":2,"surprise":{"a":[1]}`, 1)
+		if newer == good {
+			t.Fatalf("%s does not begin with its version", good)
+		}
+		if m, err := w.decode([]byte(newer)); !errors.Is(err, messages.ErrVersion) {
+			t.Errorf("%s: %s is read as %+v, %v", w.name, newer, m, err)
+		}
+		for _, v := range []string{"0", "-1", "1.5", `"1"`, "1e400"} {
+			data := strings.Replace(good, `{"v":1`, `{"v":`+v, 1)
+			if m, err := w.decode([]byte(data)); !errors.Is(err, messages.ErrInvalid) {
+				t.Errorf("%s: version %s is read as %+v, %v", w.name, v, m, err)
+			}
+		}
+		without := strings.Replace(good, `{"v":1,`, `{`, 1)
+		if m, err := w.decode([]byte(without)); !errors.Is(err, messages.ErrInvalid) {
+			t.Errorf("%s: without a version it is read as %+v, %v", w.name, m, err)
+		}
+	}
+}
+
+func TestAMessageIsReadUpToItsLengthAndNoFurther(t *testing.T) {
+	limits := map[string]int{
+		"item": 776 << 10, "result": 48 << 10, "failed": 48 << 10, "interruption": 16 << 10, "executions": 64 << 10, "query": 64 << 10,
+		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "plan_summary": 128 << 10,
+	}
+	for _, w := range words() {
+		good := encoded(t, w.full)
+		spaces := bytes.Repeat([]byte(" "), limits[w.name]-len(good))
+		if _, err := w.decode(append(good, spaces...)); err != nil {
+			t.Errorf("%s of %d bytes: %v", w.name, limits[w.name], err)
+		}
+		if _, err := w.decode(append(good, append(spaces, ' ')...)); !errors.Is(err, messages.ErrInvalid) {
+			t.Errorf("%s of %d bytes is read: %v", w.name, limits[w.name]+1, err)
+		}
+	}
+}
+
+// bound is a message that is wrong in one place, or just right at the edge of a bound.
+type bound struct {
+	word  string
+	names string // what the error must name; empty: the message is right
+	set   any    // func(*T) that changes the full example
+}
+
+func bounds() []bound {
+	long, text, path := strings.Repeat("x", 65), strings.Repeat("x", 4097), strings.Repeat("1.", 32)+"1"
+	task := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }
+	many := func(n int) []messages.Execution { return make([]messages.Execution, n) }
+	columns := func(n int) []string { return slices.Repeat([]string{"c"}, n) }
+	return slices.Concat([]bound{
+		{"item", "query", func(m *messages.Item) { m.Query = "" }},
+		{"item", "query", func(m *messages.Item) { m.Query = "a.b" }},
+		{"item", "query", func(m *messages.Item) { m.Query = long }},
+		{"item", "", func(m *messages.Item) { m.Query = long[:64] }},
+		{"item", "query", func(m *messages.Item) { m.Query = "-a" }},
+		{"item", "query", func(m *messages.Item) { m.Query = "é" }},
+		{"item", "query", func(m *messages.Item) { m.Query = "a*" }},
+		{"item", "run", func(m *messages.Item) { m.Run = 0 }},
+		{"item", "run", func(m *messages.Item) { m.Run = 1 << 31 }},
+		{"item", "", func(m *messages.Item) { m.Run = 1<<31 - 1 }},
+		{"item", "position", func(m *messages.Item) { m.Position = "" }},
+		{"item", "position", func(m *messages.Item) { m.Position = "01" }},
+		{"item", "position", func(m *messages.Item) { m.Position = messages.Position(path) }},
+		{"item", "", func(m *messages.Item) { m.Position = messages.Position(path[2:]) }},
+		{"item", "service", func(m *messages.Item) { m.Service = "a b" }},
+		{"item", "definition", func(m *messages.Item) { m.Definition = digest[:63] }},
+		{"item", "definition", func(m *messages.Item) { m.Definition = digest[:63] + "g" }},
+		{"item", "definition", func(m *messages.Item) { m.Definition = digest + "00" }},
+		{"item", "collection", func(m *messages.Item) { m.Collection = "" }},
+		{"item", "task", func(m *messages.Item) { m.Task = task(messages.MaxTaskBytes + 1) }},
+		{"item", "", func(m *messages.Item) { m.Task = task(messages.MaxTaskBytes) }},
+		{"interruption", "kind", func(m *messages.Interruption) { m.Kind = "tired" }},
+		{"interruption", "service", func(m *messages.Interruption) { m.Service = "" }},
+		{"interruption", "status", func(m *messages.Interruption) { m.Status = 1000 }},
+		{"interruption", "status", func(m *messages.Interruption) { m.Status = -1 }},
+		{"interruption", "reason", func(m *messages.Interruption) { m.Reason = text }},
+		{"interruption", "", func(m *messages.Interruption) { m.Reason = text[:4096] }},
+		{"interruption", "requests", func(m *messages.Interruption) { m.Requests = -1 }},
+		{"interruption", "worker", func(m *messages.Interruption) { m.Worker = "" }},
+		{"executions", "executions", func(m *messages.Executions) { m.Executions = nil }},
+		{"executions", "executions", func(m *messages.Executions) { m.Executions = many(messages.MaxExecutions + 1) }},
+		{"executions", "", func(m *messages.Executions) {
+			m.Executions = slices.Repeat(m.Executions, messages.MaxExecutions)
+		}},
+		{"executions", "executions[0]: position", func(m *messages.Executions) { m.Executions[0].Position = "x" }},
+		{"executions", "executions[1]: class", func(m *messages.Executions) {
+			m.Executions = append(m.Executions, m.Executions[0])
+			m.Executions[1].Class = ""
+		}},
+		{"executions", "attempt", func(m *messages.Executions) { m.Executions[0].Attempt = "" }},
+		{"executions", "page", func(m *messages.Executions) { m.Executions[0].Page = -1 }},
+		{"executions", "try", func(m *messages.Executions) { m.Executions[0].Try = -1 }},
+		{"executions", "status", func(m *messages.Executions) { m.Executions[0].Status = 1000 }},
+		{"executions", "bytes", func(m *messages.Executions) { m.Executions[0].Bytes = 1<<53 + 1 }},
+		{"executions", "", func(m *messages.Executions) { m.Executions[0].Bytes = 1 << 53 }},
+		{"executions", "worker", func(m *messages.Executions) { m.Worker = "" }},
+	}, resultBounds(columns, text), recordBounds(long, text))
+}
+
+func resultBounds(columns func(int) []string, text string) []bound {
+	return []bound{
+		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = "perhaps" }},
+		{"result", "outcome", func(m *messages.ResultHeader) { m.Rows = 0 }},
+		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = messages.OutcomeEmpty }},
+		{"result", "", func(m *messages.ResultHeader) { m.Outcome, m.Rows = messages.OutcomeEmpty, 0 }},
+		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = messages.OutcomeSplit }},
+		{"result", "", func(m *messages.ResultHeader) { m.Outcome, m.Rows = messages.OutcomeSplit, 0 }},
+		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = messages.OutcomeFailed }},
+		{"result", "outcome", func(m *messages.ResultHeader) { m.Failure = &messages.Failure{Class: "auth"} }},
+		{"result", "rows", func(m *messages.ResultHeader) { m.Rows = -1 }},
+		{"result", "pages", func(m *messages.ResultHeader) { m.Pages = -1 }},
+		{"result", "requests", func(m *messages.ResultHeader) { m.Requests = -1 }},
+		{"result", "bytes", func(m *messages.ResultHeader) { m.Bytes = -1 }},
+		{"result", "columns", func(m *messages.ResultHeader) { m.Columns = columns(1025) }},
+		{"result", "", func(m *messages.ResultHeader) { m.Columns = columns(1024) }},
+		{"result", "sha256", func(m *messages.ResultHeader) { m.SHA256 = "" }},
+		{"result", "parts", func(m *messages.ResultHeader) { m.Parts = -1 }},
+		{"result", "parts", func(m *messages.ResultHeader) { m.Parts = 1<<20 + 1 }},
+		{"result", "", func(m *messages.ResultHeader) { m.Parts = 1 << 20 }},
+		{"result", "attempt", func(m *messages.ResultHeader) { m.Attempt = "" }},
+		{"result", "worker", func(m *messages.ResultHeader) { m.Worker = "" }},
+		{"failed", "failure.class", func(m *messages.ResultHeader) { m.Failure.Class = "" }},
+		{"failed", "failure.status", func(m *messages.ResultHeader) { m.Failure.Status = 1000 }},
+		{"failed", "failure.message", func(m *messages.ResultHeader) { m.Failure.Message = text }},
+		{"failed", "failure.hint", func(m *messages.ResultHeader) { m.Failure.Hint = text }},
+	}
+}
+
+func recordBounds(long, text string) []bound {
+	return []bound{
+		{"query", "id", func(m *messages.Query) { m.ID = "" }},
+		{"query", "name", func(m *messages.Query) { m.Name = long }},
+		{"query", "service", func(m *messages.Query) { m.Service = "" }},
+		{"query", "collection", func(m *messages.Query) { m.Collection = "" }},
+		{"query", "definition", func(m *messages.Query) { m.Definition = "" }},
+		{"query", "spec", func(m *messages.Query) { m.Spec = "" }},
+		{"query", "fingerprint", func(m *messages.Query) { m.Fingerprint = "" }},
+		{"query", "chunks", func(m *messages.Query) { m.Chunks = -1 }},
+		{"query", "url", func(m *messages.Query) { m.URL = text }},
+		{"query", "state", func(m *messages.Query) { m.State = "asleep" }},
+		{"query", "run", func(m *messages.Query) { m.Run = 0 }},
+		{"query", "stop.kind", func(m *messages.Query) { m.Stop.Kind = "" }},
+		{"query", "stop.position", func(m *messages.Query) { m.Stop.Position = "x" }},
+		{"query", "", func(m *messages.Query) { m.Stop.Position = "" }},
+		{"query", "stop.status", func(m *messages.Query) { m.Stop.Status = 1000 }},
+		{"query", "stop.class", func(m *messages.Query) { m.Stop.Class = "a b" }},
+		{"query", "", func(m *messages.Query) { m.Stop.Class = "" }},
+		{"query", "stop.reason", func(m *messages.Query) { m.Stop.Reason = text }},
+		{"query", "stop.hint", func(m *messages.Query) { m.Stop.Hint = text }},
+		{"query", "", func(m *messages.Query) { m.Stop = nil }},
+		{"progress", "query", func(m *messages.Progress) { m.Query = "" }},
+		{"progress", "run", func(m *messages.Progress) { m.Run = 0 }},
+		{"progress", "completed", func(m *messages.Progress) { m.Completed = -1 }},
+		{"progress", "failed", func(m *messages.Progress) { m.Failed = -1 }},
+		{"progress", "waiting", func(m *messages.Progress) { m.Waiting = -1 }},
+		{"progress", "rows", func(m *messages.Progress) { m.Rows = -1 }},
+		{"progress", "pages", func(m *messages.Progress) { m.Pages = -1 }},
+		{"progress", "requests", func(m *messages.Progress) { m.Requests = -1 }},
+		{"progress", "bytes", func(m *messages.Progress) { m.Bytes = -1 }},
+		{"service", "name", func(m *messages.Service) { m.Name = "" }},
+		{"service", "slots", func(m *messages.Service) { m.Slots = 0 }},
+		{"service", "slots", func(m *messages.Service) { m.Slots = messages.MaxSlots + 1 }},
+		{"service", "", func(m *messages.Service) { m.Slots = messages.MaxSlots }},
+		{"service", "lease_ttl_ns", func(m *messages.Service) { m.LeaseTTL = time.Second / 2 }},
+		{"service", "lease_ttl_ns", func(m *messages.Service) { m.LeaseTTL = time.Second * 3 / 2 }},
+		{"service", "lease_ttl_ns", func(m *messages.Service) { m.LeaseTTL = time.Hour + time.Second }},
+		{"service", "", func(m *messages.Service) { m.LeaseTTL = time.Hour }},
+		{"gate", "service", func(m *messages.Gate) { m.Service = "" }},
+		{"gate", "reason", func(m *messages.Gate) { m.Reason = text }},
+		{"gate", "worker", func(m *messages.Gate) { m.Worker = "" }},
+		{"worker", "id", func(m *messages.Worker) { m.ID = "" }},
+		{"worker", "host", func(m *messages.Worker) { m.Host = text }},
+		{"worker", "version", func(m *messages.Worker) { m.Version = text }},
+		{"worker", "concurrency", func(m *messages.Worker) { m.Concurrency = -1 }},
+		{"worker", "running", func(m *messages.Worker) { m.Running = -1 }},
+		{"plan_summary", "service", func(m *messages.PlanSummary) { m.Service = "" }},
+		{"plan_summary", "collection", func(m *messages.PlanSummary) { m.Collection = "" }},
+		{"plan_summary", "chunks", func(m *messages.PlanSummary) { m.Chunks = -1 }},
+		{"plan_summary", "fingerprint", func(m *messages.PlanSummary) { m.Fingerprint = "" }},
+		{"plan_summary", "least_requests", func(m *messages.PlanSummary) { m.LeastRequests = -1 }},
+		{"plan_summary", "in_flight", func(m *messages.PlanSummary) { m.InFlight = -1 }},
+		{"plan_summary", "longest_url_bytes", func(m *messages.PlanSummary) { m.LongestURLBytes = -1 }},
+		{"plan_summary", "url_limit", func(m *messages.PlanSummary) { m.URLLimit = -1 }},
+		{"plan_summary", "largest_values", func(m *messages.PlanSummary) { m.LargestValues["site"] = -1 }},
+		{"plan_summary", "largest_values", func(m *messages.PlanSummary) { m.LargestValues[text] = 1 }},
+		{"plan_summary", "estimated_rows", func(m *messages.PlanSummary) { m.EstimatedRows = -1 }},
+		{"plan_summary", "first_url", func(m *messages.PlanSummary) { m.FirstURL = text }},
+		{"plan_summary", "last_url", func(m *messages.PlanSummary) { m.LastURL = text }},
+	}
+}
+
+func TestAFieldOutOfItsBoundIsNamedWhenWrittenAndWhenRead(t *testing.T) {
+	byName := map[string]word{}
+	for _, w := range words() {
+		byName[w.name] = w
+	}
+	for i, b := range bounds() {
+		t.Run(fmt.Sprintf("%s/%s/%d", b.word, b.names, i), func(t *testing.T) {
+			w := byName[b.word]
+			m := w.like(t, b.set)
+			_, errEncode := m.Encode()
+			raw, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, errDecode := w.decode(raw)
+			if b.names == "" {
+				if errEncode != nil || errDecode != nil {
+					t.Errorf("refused: %v, %v", errEncode, errDecode)
+				}
+				return
+			}
+			for _, err := range []error{errEncode, errDecode} {
+				if !errors.Is(err, messages.ErrInvalid) || !strings.Contains(err.Error(), " "+b.names) {
+					t.Errorf("the error is %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryWordHasItsBoundsTested(t *testing.T) {
+	tested := map[string]bool{}
+	for _, b := range bounds() {
+		tested[b.word] = true
+	}
+	for _, w := range words() {
+		if !tested[w.name] {
+			t.Errorf("%s has no bound among %v", w.name, slices.Sorted(maps.Keys(tested)))
+		}
+	}
+}
+
+func TestATaskThatIsNoJSONIsNotWritten(t *testing.T) {
+	for _, task := range []string{"", "{", `{"a":1} {`, "\x00"} {
+		item := *words()[0].full.(*messages.Item)
+		item.Task = json.RawMessage(task)
+		if data, err := item.Encode(); !errors.Is(err, messages.ErrInvalid) {
+			t.Errorf("%q is written as %s, %v", task, data, err)
+		}
+	}
+}
+
+// A header that grows past what a message carries in its headers would be refused by the store, after all the work.
+func TestAHeaderTooLongForItsMessageIsNotWritten(t *testing.T) {
+	header := *words()[1].full.(*messages.ResultHeader)
+	header.Columns = slices.Repeat([]string{strings.Repeat("c", 100)}, 600)
+	if _, err := header.Encode(); !errors.Is(err, messages.ErrInvalid) || !strings.Contains(err.Error(), "column names") {
+		t.Errorf("the error is %v", err)
+	}
+	header.Columns = slices.Repeat([]string{"col<um>n &"}, 1000)
+	data, err := header.Encode()
+	if err != nil || bytes.ContainsAny(data, "\r\n") {
+		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+}
