@@ -96,32 +96,30 @@ type Delivery struct {
 	msg       jetstream.Msg
 }
 
-// Take waits up to wait for at most n items; wait 0 takes only what is there. Messages that are no items are removed
-// from the queue and reported through bad.
-func (q *Queue) Take(ctx context.Context, n int, wait time.Duration, bad func(error)) ([]*Delivery, error) {
-	var batch jetstream.MessageBatch
-	var err error
-	if wait <= 0 {
-		batch, err = q.consumer.FetchNoWait(n)
-	} else {
-		ctx, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		batch, err = q.consumer.Fetch(n, jetstream.FetchContext(ctx))
-	}
+// Take asks for at most n items, gives each to on as it comes, and returns how many came, when all n have, when wait is over
+// or when ctx ends. Messages that are no items are removed from the queue and reported through bad.
+//
+// A request without waiting would not do: while the workers hold as many items as the queue allows, the server leaves it
+// unanswered, and what it has delivered before would lie here unworked.
+func (q *Queue) Take(ctx context.Context, n int, wait time.Duration, on func(*Delivery), bad func(error)) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	batch, err := q.consumer.Fetch(n, jetstream.FetchContext(ctx))
 	if err != nil {
-		return nil, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
+		return 0, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
 	}
-	var taken []*Delivery
+	taken := 0
 	for msg := range batch.Messages() {
 		if d := q.open(msg, bad); d != nil {
-			taken = append(taken, d)
+			taken++
+			on(d)
 		}
 	}
 	err = batch.Error()
-	if len(taken) > 0 || err == nil || errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return taken, nil
 	}
-	return nil, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
+	return taken, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
 }
 
 func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {

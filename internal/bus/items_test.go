@@ -33,11 +33,18 @@ func publish(t *testing.T, b *bus.Bus, items ...*messages.Item) {
 
 func take(t *testing.T, q *bus.Queue, n int) []*bus.Delivery {
 	t.Helper()
-	taken, err := q.Take(t.Context(), n, 5*time.Second, func(err error) { t.Errorf("not an item: %v", err) })
+	taken, err := takeUpTo(t, q, n, 5*time.Second, func(err error) { t.Errorf("not an item: %v", err) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return taken
+}
+
+func takeUpTo(t *testing.T, q *bus.Queue, n int, wait time.Duration, bad func(error)) ([]*bus.Delivery, error) {
+	t.Helper()
+	var taken []*bus.Delivery
+	_, err := q.Take(t.Context(), n, wait, func(d *bus.Delivery) { taken = append(taken, d) }, bad)
+	return taken, err
 }
 
 func TestAnItemThatIsQueuedIsNotQueuedTwice(t *testing.T) {
@@ -101,15 +108,15 @@ func TestAnItemThatNobodySpeaksOfComesAgain(t *testing.T) {
 	}
 }
 
-func TestTakeWithoutWaitTakesOnlyWhatIsThere(t *testing.T) {
+func TestTakeReturnsWhatIsThereWhenTheWaitIsOver(t *testing.T) {
 	b := testkit.Bus(t)
 	q := openQueue(t, b, 30*time.Second)
 	publish(t, b, testkit.Item("q", 0), testkit.Item("q", 1))
-	taken, err := q.Take(t.Context(), 10, 0, func(err error) { t.Error(err) })
+	taken, err := takeUpTo(t, q, 10, time.Second, func(err error) { t.Error(err) })
 	if err != nil || len(taken) != 2 {
 		t.Fatalf("took %d, %v; want 2", len(taken), err)
 	}
-	none, err := q.Take(t.Context(), 10, 0, func(err error) { t.Error(err) })
+	none, err := takeUpTo(t, q, 10, time.Second, func(err error) { t.Error(err) })
 	if err != nil || len(none) != 0 {
 		t.Fatalf("took %d, %v; want none", len(none), err)
 	}
@@ -134,7 +141,7 @@ func TestWhatIsNoItemIsReportedAndRemoved(t *testing.T) {
 	var bad []error
 	var good []*bus.Delivery
 	testkit.Until(t, "three messages were taken", func() bool {
-		taken, err := q.Take(t.Context(), 3, 0, func(err error) { bad = append(bad, err) })
+		taken, err := takeUpTo(t, q, 3, time.Second, func(err error) { bad = append(bad, err) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +166,7 @@ func TestAnItemOfANewerVersionStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bad []error
-	if _, err := q.Take(t.Context(), 1, 5*time.Second, func(err error) { bad = append(bad, err) }); err != nil {
+	if _, err := takeUpTo(t, q, 1, 5*time.Second, func(err error) { bad = append(bad, err) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(bad) != 1 || !errors.Is(bad[0], messages.ErrVersion) {

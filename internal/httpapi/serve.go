@@ -104,7 +104,9 @@ func serveWithin(ctx context.Context, listener net.Listener, handler http.Handle
 		err = server.Close()
 	}
 	if broken == nil {
-		<-served
+		if broken = <-served; errors.Is(broken, http.ErrServerClosed) {
+			broken = nil // it was told to
+		}
 	}
 	connections.Wait()
 	switch {

@@ -46,7 +46,7 @@ func TestAnExplicitPermissionOpensEveryAddress(t *testing.T) {
 // started runs Serve and gives the base URL and what Serve returns.
 func started(ctx context.Context, t *testing.T, d *desk) (string, <-chan error) {
 	t.Helper()
-	listener, err := httpapi.Address{Addr: "127.0.0.1:0"}.Listen(t.Context())
+	listener, err := httpapi.Address{Addr: "127.0.0.1:0"}.Listen(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,13 +45,8 @@ func (q Queues) Queue(ctx context.Context, service string) (worker.Queue, error)
 
 type queue struct{ queue *bus.Queue }
 
-func (q queue) Take(ctx context.Context, n int, wait time.Duration) ([]worker.Delivery, error) {
-	taken, err := q.queue.Take(ctx, n, wait, func(error) {})
-	deliveries := make([]worker.Delivery, len(taken))
-	for i, d := range taken {
-		deliveries[i] = delivery{d}
-	}
-	return deliveries, err
+func (q queue) Take(ctx context.Context, n int, wait time.Duration, on func(worker.Delivery)) (int, error) {
+	return q.queue.Take(ctx, n, wait, func(d *bus.Delivery) { on(delivery{d}) }, func(error) {})
 }
 
 type delivery struct{ *bus.Delivery }

@@ -12,7 +12,8 @@ import (
 
 const (
 	takeAtOnce = 32
-	takeWait   = 5 * time.Second
+	busyWait   = time.Second     // room is kept for items that may come
+	idleWait   = 5 * time.Second // no room is kept
 	retryTake  = 500 * time.Millisecond
 )
 
@@ -101,8 +102,9 @@ func (in *intake) complain(ctx context.Context, err error) {
 	pause(ctx, retryTake)
 }
 
-// take starts as many items as there is room for. While there is work it asks for no more than it can run at once, so
-// that no item waits here while another worker has room; when there is none, it waits for one without holding room.
+// take starts as many items as there is room for, each as it comes. While there is work it asks for no more than it can
+// run at once, so that no item waits here while another worker has room; when there is none, it waits for one without
+// keeping room that another service could use.
 func (in *intake) take(ctx, work context.Context, queue Queue, items *sync.WaitGroup) error {
 	room := in.worker.room
 	if err := room.Acquire(ctx, 1); err != nil {
@@ -112,35 +114,35 @@ func (in *intake) take(ctx, work context.Context, queue Queue, items *sync.WaitG
 	for n < takeAtOnce && room.TryAcquire(1) {
 		n++
 	}
-	taken, err := queue.Take(ctx, n, 0)
-	if err == nil && len(taken) == 0 {
-		room.Release(int64(n))
-		if taken, err = queue.Take(ctx, 1, takeWait); err != nil || len(taken) == 0 {
-			return err
-		}
-		n = 1
-		if room.Acquire(ctx, 1) != nil {
-			in.handBack(taken)
-			return nil
-		}
-	}
-	room.Release(int64(n - len(taken)))
-	for _, d := range taken {
-		in.worker.busy.add(1)
+	taken, err := queue.Take(ctx, n, busyWait, func(d Delivery) {
 		items.Go(func() {
-			defer in.worker.busy.add(-1)
 			defer room.Release(1)
 			in.handle(work, d)
 		})
+	})
+	room.Release(int64(n - taken))
+	if err != nil || taken > 0 {
+		return err
 	}
+	_, err = queue.Take(ctx, 1, idleWait, func(d Delivery) {
+		items.Go(func() {
+			alive := in.keepAlive(d)
+			err := room.Acquire(work, 1)
+			alive()
+			if err != nil {
+				in.handBack(d)
+				return
+			}
+			defer room.Release(1)
+			in.handle(work, d)
+		})
+	})
 	return err
 }
 
-func (in *intake) handBack(taken []Delivery) {
-	for _, d := range taken {
-		if err := d.HandBack(); err != nil {
-			in.worker.log.Warn("item not handed back; it comes again by itself", "error", err)
-		}
+func (in *intake) handBack(d Delivery) {
+	if err := d.HandBack(); err != nil {
+		in.worker.log.Warn("item not handed back; it comes again by itself", "error", err)
 	}
 }
 
@@ -149,12 +151,11 @@ func (in *intake) handle(work context.Context, d Delivery) {
 	item := d.Item()
 	log := in.worker.log.With("query", item.Query, "position", item.Position)
 	log.Debug("item taken", "redelivered", d.Redelivered(), "run", item.Run)
-	done := make(chan struct{})
-	var beats sync.WaitGroup
-	beats.Go(func() { in.keepAlive(d, done) })
+	in.worker.busy.add(1)
+	defer in.worker.busy.add(-1)
+	alive := in.keepAlive(d)
 	err := newChunk(in, d).run(work)
-	close(done)
-	beats.Wait()
+	alive()
 
 	var stopped *interrupted
 	switch {
@@ -172,24 +173,32 @@ func (in *intake) handle(work context.Context, d Delivery) {
 		return
 	}
 	if errors.Is(context.Cause(work), ErrStopping) {
-		in.handBack([]Delivery{d})
+		in.handBack(d)
 		return
 	}
 	log.Warn("item left for another try", "error", err)
 }
 
-// keepAlive tells the queue that the item is being worked on.
-func (in *intake) keepAlive(d Delivery, done <-chan struct{}) {
-	tick := time.NewTicker(in.beat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			if err := d.InProgress(); err != nil {
-				in.worker.log.Debug("no sign of life sent", "error", err)
+// keepAlive tells the queue that the item is being worked on, until the function that it returns is called.
+func (in *intake) keepAlive(d Delivery) (done func()) {
+	end := make(chan struct{})
+	var beats sync.WaitGroup
+	beats.Go(func() {
+		tick := time.NewTicker(in.beat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				if err := d.InProgress(); err != nil {
+					in.worker.log.Debug("no sign of life sent", "error", err)
+				}
 			}
 		}
+	})
+	return func() {
+		close(end)
+		beats.Wait()
 	}
 }

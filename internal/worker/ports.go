@@ -20,8 +20,9 @@ type Delivery interface {
 
 // Queue gives out the items of one service.
 type Queue interface {
-	// Take waits up to wait for at most n items; wait 0 takes what is there.
-	Take(ctx context.Context, n int, wait time.Duration) ([]Delivery, error)
+	// Take gives at most n items to on, each as it comes, and returns how many came: when all n have, when wait is over or
+	// when ctx ends.
+	Take(ctx context.Context, n int, wait time.Duration, on func(Delivery)) (int, error)
 }
 
 // Queues opens queues.

@@ -30,13 +30,9 @@ type workerQueue struct {
 	log   *slog.Logger
 }
 
-func (q workerQueue) Take(ctx context.Context, n int, wait time.Duration) ([]worker.Delivery, error) {
-	taken, err := q.queue.Take(ctx, n, wait, func(err error) { q.log.Error("a message in the queue is no item", "error", err) })
-	deliveries := make([]worker.Delivery, len(taken))
-	for i, d := range taken {
-		deliveries[i] = delivery{d}
-	}
-	return deliveries, err
+func (q workerQueue) Take(ctx context.Context, n int, wait time.Duration, on func(worker.Delivery)) (int, error) {
+	return q.queue.Take(ctx, n, wait, func(d *bus.Delivery) { on(delivery{d}) },
+		func(err error) { q.log.Error("a message in the queue is no item", "error", err) })
 }
 
 type delivery struct{ *bus.Delivery }
