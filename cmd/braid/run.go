@@ -85,7 +85,8 @@ func (a *app) readQuery(path string) (*query.Query, *query.Spec, error) {
 	for _, note := range notes {
 		a.line("note", "%s", note)
 	}
-	return q, q.Spec(values), nil
+	spec := q.Spec(values)
+	return q, spec, nil
 }
 
 func readFile(path string) ([]byte, error) {

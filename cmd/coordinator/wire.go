@@ -41,7 +41,7 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer local.Close()
-	api, err := local.OpenAPI(ctx, braid.APIConfig{
+	api, err := local.ListenAPI(ctx, braid.APIConfig{
 		Listen: c.listen, AllowUnauthenticated: c.exposed, Hosts: c.hosts, Version: buildinfo.Version(), Log: log,
 	})
 	if err != nil {

@@ -66,16 +66,3 @@ func (b *Bus) getBlob(ctx context.Context, bucket, prefix, digest string) ([]byt
 	}
 	return data, nil
 }
-
-func (b *Bus) removeBlob(ctx context.Context, bucket, prefix string) error {
-	for i := 0; ; i++ {
-		key := prefix + "." + strconv.Itoa(i)
-		piece, _, err := b.get(ctx, bucket, key)
-		if err != nil || len(piece) == 0 {
-			return err
-		}
-		if err := b.remove(ctx, bucket, key); err != nil {
-			return err
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -119,6 +120,28 @@ func TestTakeReturnsWhatIsThereWhenTheWaitIsOver(t *testing.T) {
 	none, err := takeUpTo(t, q, 10, time.Second, func(err error) { t.Error(err) })
 	if err != nil || len(none) != 0 {
 		t.Fatalf("took %d, %v; want none", len(none), err)
+	}
+}
+
+func TestTakeGivesEachItemAsItComes(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	came := make(chan messages.Position, 10)
+	taking := testkit.Run(t, func(ctx context.Context) error {
+		n, err := q.Take(ctx, 10, time.Minute, func(d *bus.Delivery) { came <- d.Item.Position }, func(err error) { t.Error(err) })
+		if n != 2 {
+			t.Errorf("took %d, want 2", n)
+		}
+		return err
+	})
+	for i := range 2 {
+		publish(t, b, testkit.Item("q", i))
+		if p := testkit.Receive(t, "item", came); p != messages.PositionAt(i) {
+			t.Errorf("position %s came, want %d", p, i)
+		}
+	}
+	if err := taking.Stop(t); err != nil {
+		t.Error(err)
 	}
 }
 

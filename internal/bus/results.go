@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"maps"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -116,9 +117,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		fresh := nats.NewMsg(msg.Subject)
 		fresh.Data = msg.Data
-		for k, v := range msg.Header {
-			fresh.Header[k] = v
-		}
+		maps.Copy(fresh.Header, msg.Header)
 		_, err := b.js.PublishMsg(ctx, fresh)
 		if err = translatePublish(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
 			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {

@@ -68,13 +68,13 @@ func TestTheFirstResultOfAPositionStays(t *testing.T) {
 
 func TestTheLosersPartsArePurgedAndTheWinnersStay(t *testing.T) {
 	b := testkit.Bus(t)
-	won := noise(3 << 20)
+	won := noise(2 << 20)
 	mustCommit(t, b, "first", testkit.Header("q", 0, 1), won)
 	parts := stored(t, b, "PARTS")
 	if parts < 3 {
 		t.Fatalf("%d parts stored of 3 MB that do not compress", parts)
 	}
-	if err := commit(t, b, "second", testkit.Header("q", 0, 1), noise(3<<20)); !errors.Is(err, messages.ErrExists) {
+	if err := commit(t, b, "second", testkit.Header("q", 0, 1), noise(2<<20)); !errors.Is(err, messages.ErrExists) {
 		t.Fatalf("the second commit gave %v, want ErrExists", err)
 	}
 	if now := stored(t, b, "PARTS"); now != parts {
@@ -110,7 +110,7 @@ func TestResultsComeBackByteForByteInlineAndInParts(t *testing.T) {
 	const message = 512 << 10
 	position := 0
 	for _, sizes := range [][]int{
-		{}, {0}, {1}, {100, 0, 200}, {message - 100}, {message}, {message + 100}, {message, message}, {100, 2 << 20, 100}, {3 << 20},
+		{}, {0}, {1}, {100, 0, 200}, {message - 100}, {message}, {message + 100}, {message, message}, {100, 2 << 20, 100}, {2 << 20},
 	} {
 		for _, soft := range []bool{false, true} {
 			var pages [][]byte

@@ -182,9 +182,11 @@ func (l serverLog) Tracef(string, ...any)  {}
 func (l serverLog) Warnf(f string, a ...any) {
 	l.log.Warn("nats server", "message", fmt.Sprintf(f, a...))
 }
+
 func (l serverLog) Errorf(f string, a ...any) {
 	l.log.Error("nats server", "message", fmt.Sprintf(f, a...))
 }
+
 func (l serverLog) Fatalf(f string, a ...any) {
 	l.log.Error("nats server", "message", fmt.Sprintf(f, a...))
 }

@@ -151,7 +151,7 @@ func TestInterruptionsAreFollowedLikeResults(t *testing.T) {
 
 func TestTrackingManyResultsMissesNone(t *testing.T) {
 	b := testkit.Bus(t)
-	const before, after = 300, 300
+	const before, after = 100, 100
 	for i := range before {
 		mustCommit(t, b, fmt.Sprintf("a%d", i), testkit.Header("q", i, 0))
 	}

@@ -38,7 +38,6 @@ type driver struct {
 	exhausted bool
 
 	lastNews time.Time
-	saved    time.Time
 	dirty    bool
 }
 

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
 )
-
-// ErrFingerprint reports a plan that is not the one the query was begun with: this build divides differently.
-var ErrFingerprint = errors.New("the plan differs from the one that this query was begun with")
 
 // pinned is what a query keeps from its submit to its end, opened.
 type pinned struct {
@@ -82,7 +78,7 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	}
 	if fingerprint != q.Fingerprint {
 		return nil, fmt.Errorf("query %s: %w (%.12s…, begun with %.12s…); finish it with the version that began it, or run it anew",
-			q.ID, ErrFingerprint, fingerprint, q.Fingerprint)
+			q.ID, query.ErrFingerprint, fingerprint, q.Fingerprint)
 	}
 	return p, nil
 }

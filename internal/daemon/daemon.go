@@ -156,7 +156,9 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve health checks: %w", err)
 	}
-	<-stopped
+	if err := <-stopped; err != nil {
+		return fmt.Errorf("stop health checks: %w", err)
+	}
 	return nil
 }
 
@@ -179,7 +181,7 @@ func Ask(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("health check: %w", err)
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // nothing is left to read
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("health check: %s", answer.Status)
 	}

@@ -56,6 +56,7 @@ func ParseFile(name string, data []byte, known []string) (*File, error) {
 			for item := range node.Items() {
 				f.values[key] = append(f.values[key], item.Text())
 			}
+		case strictyaml.Absent, strictyaml.Null: // as if it did not stand there
 		case strictyaml.Mapping:
 			for name, item := range node.Entries() {
 				f.values[key] = append(f.values[key], name+"="+item.Text())

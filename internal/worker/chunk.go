@@ -55,8 +55,7 @@ func (c *chunk) run(ctx context.Context) error {
 		}
 	}
 	up, err := c.w.ports.Upstreams.Upstream(ctx, c.item)
-	var refused *service.ResponseError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*service.ResponseError](err); ok {
 		return c.commitFailure(ctx, failureOf(refused))
 	}
 	if err != nil {
@@ -198,14 +197,10 @@ func (c *chunk) release(ctx context.Context) {
 }
 
 func failureOf(e *service.ResponseError) *messages.Failure {
-	f := &messages.Failure{Class: string(e.Class), Status: e.Status, Message: e.Message}
-	switch e.Class {
-	case service.ClassTooLarge:
-		f.Hint = "ask for less in one request: raise max_chunks, or narrow the query"
-	case service.ClassAuth:
-		f.Hint = "check the credentials of the service where the workers run"
-	case service.ClassBadRequest:
-		f.Hint = "check the query's parameters"
+	hints := map[service.Class]string{
+		service.ClassTooLarge:   "ask for less in one request: raise max_chunks, or narrow the query",
+		service.ClassAuth:       "check the credentials of the service where the workers run",
+		service.ClassBadRequest: "check the query's parameters",
 	}
-	return f
+	return &messages.Failure{Class: string(e.Class), Status: e.Status, Message: e.Message, Hint: hints[e.Class]}
 }

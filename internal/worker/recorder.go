@@ -52,15 +52,20 @@ func (r *recorder) run(ctx context.Context) error {
 		case <-tick.C:
 			r.flush(ctx, batches)
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-			defer cancel()
-			for len(r.entries) > 0 {
-				r.collect(last, batches, <-r.entries)
-			}
-			r.flush(last, batches)
+			r.finish(ctx, batches)
 			return nil
 		}
 	}
+}
+
+// finish publishes what is left after ctx has ended.
+func (r *recorder) finish(ctx context.Context, batches map[string]*messages.Executions) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	for len(r.entries) > 0 {
+		r.collect(ctx, batches, <-r.entries)
+	}
+	r.flush(ctx, batches)
 }
 
 func (r *recorder) collect(ctx context.Context, batches map[string]*messages.Executions, e entry) {

@@ -29,8 +29,8 @@ type API struct {
 	log      *slog.Logger
 }
 
-// OpenAPI listens, so that an address that is in use is known before anything else starts.
-func (l *Local) OpenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
+// ListenAPI listens, so that an address that is in use is known before anything else starts.
+func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
 	listener, err := httpapi.Address{Addr: cfg.Listen, AllowUnauthenticated: cfg.AllowUnauthenticated}.Listen(ctx)
 	if err != nil {
 		return nil, err

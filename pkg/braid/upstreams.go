@@ -77,8 +77,7 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 	adapter := u.adapters[item.Service]
 	if adapter == nil {
 		if adapter, err = u.connect(collection, o.transport); err != nil {
-			var answer *service.ResponseError
-			if errors.As(err, &answer) {
+			if _, refused := errors.AsType[*service.ResponseError](err); refused {
 				return nil, err
 			}
 			return nil, refuse(err)

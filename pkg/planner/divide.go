@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -48,7 +50,7 @@ func Divide(c *service.Collection, values service.Values, opts Options) (Plan, e
 	if opts.MaxChunks < 0 || opts.MaxChunks > MaxChunks {
 		return nil, fmt.Errorf("%w: %d; use 1 to %d", ErrMaxChunks, opts.MaxChunks, MaxChunks)
 	}
-	d := &division{collection: c, values: values, opts: opts, grid: &grid{fixed: service.Values{}}}
+	d := &division{collection: c, values: values, opts: opts, grid: &grid{fixed: service.Values{}}, packers: map[int]*packer{}}
 	d.lay()
 	if err := d.pack(); err != nil {
 		return nil, err
@@ -56,8 +58,8 @@ func Divide(c *service.Collection, values service.Values, opts Options) (Plan, e
 	if err := d.refine(); err != nil {
 		return nil, err
 	}
-	if n := d.grid.Len(); n > MaxChunks || n < 1 {
-		return nil, fmt.Errorf("%w: %d, at most %d; ask for less, or for more in one request", ErrTooMany, n, MaxChunks)
+	if d.grid.Len() > MaxChunks {
+		return nil, fmt.Errorf("%w: more than %d; ask for less, or for more in one request", ErrTooMany, MaxChunks)
 	}
 	return d.grid, nil
 }
@@ -67,7 +69,8 @@ type division struct {
 	values     service.Values
 	opts       Options
 	grid       *grid
-	packs      []int // axes of the grid that can be packed
+	packs      []int           // axes of the grid that can be packed
+	packers    map[int]*packer // of the axes that have been measured
 }
 
 // lay puts each parameter on its axis or among the fixed values.
@@ -96,44 +99,69 @@ func (d *division) lay() {
 	}
 }
 
-// largest is the request in which every axis contributes its longest piece.
-func (d *division) largest() service.Values {
-	values := maps.Clone(d.grid.fixed)
-	for _, a := range d.grid.axes {
-		values[a.param] = longest(a.pieces)
+// packer measures the values of an axis, once, beside the first value of each other axis.
+func (d *division) packer(i int) (*packer, error) {
+	if p := d.packers[i]; p != nil {
+		return p, nil
 	}
-	return values
+	others := maps.Clone(d.grid.fixed)
+	for j, a := range d.grid.axes {
+		if j != i {
+			others[a.param] = d.values[a.param][:1]
+		}
+	}
+	param := d.grid.axes[i].param
+	p, err := newPacker(d.collection, others, param, d.values[param])
+	if err != nil {
+		return nil, err
+	}
+	d.packers[i] = p
+	return p, nil
 }
 
-func longest(pieces [][]string) []string {
-	best, most := pieces[0], -1
-	for _, piece := range pieces {
-		n := 0
-		for _, value := range piece {
-			n += len(value) + 1
-		}
-		if n > most {
-			best, most = piece, n
-		}
+// longest is the piece of an axis that takes the most bytes of a request.
+func (d *division) longest(i int, pieces [][]string) ([]string, error) {
+	if len(pieces) == 1 {
+		return pieces[0], nil
 	}
-	return best
+	p, err := d.packer(i)
+	if err != nil {
+		return nil, err
+	}
+	return p.longest(pieces), nil
+}
+
+// largest is the request in which every axis contributes its longest piece.
+func (d *division) largest() (service.Values, error) {
+	values := maps.Clone(d.grid.fixed)
+	for i, a := range d.grid.axes {
+		piece, err := d.longest(i, a.pieces)
+		if err != nil {
+			return nil, err
+		}
+		values[a.param] = piece
+	}
+	return values, nil
 }
 
 // pack divides the pack axes until every request is within the limits of bytes and of rows, with the fewest requests
 // that dividing one of them gives, or else two.
 func (d *division) pack() error {
-	whole := d.largest()
-	request, err := d.collection.Request(whole)
+	whole, err := d.largest()
+	if err != nil {
+		return err
+	}
+	size, err := measure(d.collection, whole)
 	if err != nil {
 		return err
 	}
 	limit := d.collection.Limits.URLBytes
-	if len(request.URL) <= limit && d.mostValues(whole, "") == 0 {
+	if size <= limit && d.excess(whole) == 0 {
 		return nil
 	}
 	if len(d.packs) == 0 {
-		if len(request.URL) > limit {
-			return &UnsplittableError{Bytes: len(request.URL), Limit: limit}
+		if size > limit {
+			return &UnsplittableError{Bytes: size, Limit: limit}
 		}
 		return nil
 	}
@@ -147,12 +175,37 @@ func (d *division) pack() error {
 	for i, pieces := range best {
 		d.grid.axes[i].pieces = pieces
 	}
+	return d.verify()
+}
+
+// verify measures what was packed as it will be sent: a division is never trusted on arithmetic alone.
+func (d *division) verify() error {
+	with, err := d.largest()
+	if err != nil {
+		return err
+	}
+	for _, i := range d.packs {
+		a := d.grid.axes[i]
+		longest := with[a.param]
+		for _, piece := range a.pieces {
+			with[a.param] = piece
+			size, err := measure(d.collection, with)
+			if err != nil {
+				return err
+			}
+			if limit := d.collection.Limits.URLBytes; size > limit {
+				return fmt.Errorf("%w: %d values of %s have %d bytes, over the limit of %d they were packed to", ErrUnsplittable, len(piece), a.param, size, limit)
+			}
+		}
+		with[a.param] = longest
+	}
 	return nil
 }
 
-// packOne divides a single axis. One that can bring the rows down to their target goes before one that cannot.
+// packOne divides a single axis: the one that brings the rows nearest to their target, and of several the one that gives
+// the fewest requests.
 func (d *division) packOne(whole service.Values) (best map[int][][]string, err error) {
-	met := false
+	var least int64
 	for _, i := range d.packs {
 		pieces, packErr := d.packAxis(i, whole)
 		if packErr != nil {
@@ -160,10 +213,10 @@ func (d *division) packOne(whole service.Values) (best map[int][][]string, err e
 			continue
 		}
 		with := maps.Clone(whole)
-		with[d.grid.axes[i].param] = longest(pieces)
-		meets := d.mostValues(with, "") == 0
-		if best == nil || meets && !met || meets == met && len(pieces) < count(best) {
-			best, met = map[int][][]string{i: pieces}, meets
+		with[d.grid.axes[i].param] = most(pieces)
+		over := d.excess(with)
+		if best == nil || over < least || over == least && len(pieces) < count(best) {
+			best, least = map[int][][]string{i: pieces}, over
 		}
 	}
 	if best != nil {
@@ -176,16 +229,23 @@ func (d *division) packOne(whole service.Values) (best map[int][][]string, err e
 func (d *division) packTwo(whole service.Values, cause error) (best map[int][][]string, err error) {
 	for _, second := range d.packs {
 		values := d.values[d.grid.axes[second].param]
-		for n := 2; n <= len(values) && (best == nil || n < count(best)); n++ {
-			pieces := even(values, n)
-			with := maps.Clone(whole)
-			with[d.grid.axes[second].param] = longest(pieces)
-			for _, main := range d.packs {
-				if main == second {
-					continue
-				}
-				packed, packErr := d.packAxis(main, with)
-				if packErr == nil && (best == nil || n*len(packed) < count(best)) {
+		for _, main := range d.packs {
+			if main == second {
+				continue
+			}
+			// With the second axis in single values the main one has the most room: less pieces it never has.
+			finest, err := d.packBeside(main, second, even(values, len(values)), whole)
+			if err != nil {
+				cause = err
+				continue
+			}
+			if best == nil || len(values)*len(finest) < count(best) {
+				best = map[int][][]string{second: even(values, len(values)), main: finest}
+			}
+			for n := 2; n < len(values) && n*len(finest) < count(best); n++ {
+				pieces := even(values, n)
+				packed, err := d.packBeside(main, second, pieces, whole)
+				if err == nil && n*len(packed) < count(best) {
 					best = map[int][][]string{second: pieces, main: packed}
 				}
 			}
@@ -197,6 +257,16 @@ func (d *division) packTwo(whole service.Values, cause error) (best map[int][][]
 	return best, nil
 }
 
+func (d *division) packBeside(main, second int, pieces [][]string, whole service.Values) ([][]string, error) {
+	piece, err := d.longest(second, pieces)
+	if err != nil {
+		return nil, err
+	}
+	with := maps.Clone(whole)
+	with[d.grid.axes[second].param] = piece
+	return d.packAxis(main, with)
+}
+
 func count(division map[int][][]string) int {
 	n := 1
 	for _, pieces := range division {
@@ -205,33 +275,51 @@ func count(division map[int][][]string) int {
 	return n
 }
 
+// most is the piece with the most values.
+func most(pieces [][]string) []string {
+	return slices.MaxFunc(pieces, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
+}
+
+// packAxis divides one axis as the rest of the request leaves room.
 func (d *division) packAxis(i int, with service.Values) ([][]string, error) {
-	param := d.grid.axes[i].param
-	others := maps.Clone(with)
-	delete(others, param)
-	p, err := newPacker(d.collection, others, param, d.values[param])
+	p, err := d.packer(i)
 	if err != nil {
 		return nil, err
 	}
-	most := d.mostValues(with, param)
-	if most == 0 {
-		most = len(d.values[param])
+	param := d.grid.axes[i].param
+	first := maps.Clone(with)
+	first[param] = d.values[param][:1]
+	size, err := measure(d.collection, first)
+	if err != nil {
+		return nil, err
 	}
-	return p.pack(d.values[param], most)
+	return p.pack(size-p.sizes[0], d.mostValues(with, param))
 }
 
-// mostValues is how many values of param a request may have for its rows to stay within chunk_rows; 0 is no bound. For
-// no param it tells, by another number than 0, that the rows of the request are over the target.
-func (d *division) mostValues(with service.Values, param string) int {
+// excess is how many rows a request is over their target, by the estimate.
+func (d *division) excess(with service.Values) int64 {
 	target := d.collection.Limits.ChunkRows
 	rows, known := d.collection.EstimateRows(with, d.opts.Now)
-	if !known || target == 0 || rows <= target {
+	if !known || target == 0 {
 		return 0
 	}
-	if param == "" {
-		return 1
+	return max(0, rows-target)
+}
+
+// mostValues is how many values of param a request may have for its rows to stay within their target: all of them when
+// they do so anyway, or when the rows do not depend on the parameter.
+func (d *division) mostValues(with service.Values, param string) int {
+	target, all := d.collection.Limits.ChunkRows, len(with[param])
+	if d.excess(with) == 0 {
+		return all
 	}
-	return max(1, int(int64(len(with[param]))*target/rows))
+	rows, _ := d.collection.EstimateRows(with, d.opts.Now)
+	one := maps.Clone(with)
+	one[param] = with[param][:1]
+	if fewer, _ := d.collection.EstimateRows(one, d.opts.Now); fewer >= rows {
+		return all
+	}
+	return max(1, int(int64(all)*target/rows))
 }
 
 // refine divides the longest axis further, evenly, as max_chunks asks. It keeps what the limits forced.
@@ -248,16 +336,20 @@ func (d *division) refine() error {
 	}
 	a := &d.grid.axes[main]
 	values := d.values[a.param]
-	n := min(len(values), d.opts.MaxChunks/(total/len(a.pieces)))
-	pieces := even(values, n)
-	with := d.largest()
-	with[a.param] = longest(pieces)
-	request, err := d.collection.Request(with)
+	pieces := even(values, min(len(values), d.opts.MaxChunks/(total/len(a.pieces))))
+	with, err := d.largest()
+	if err != nil {
+		return err
+	}
+	if with[a.param], err = d.longest(main, pieces); err != nil {
+		return err
+	}
+	size, err := measure(d.collection, with)
 	if err != nil {
 		return err
 	}
 	// Even pieces of many values can be longer in bytes than packed ones of few: then what was packed stays.
-	if len(request.URL) <= d.collection.Limits.URLBytes {
+	if size <= d.collection.Limits.URLBytes {
 		a.pieces = pieces
 	}
 	return nil

@@ -16,7 +16,9 @@ func Fingerprint(p Plan) (string, error) {
 	sum := sha256.New()
 	n := 0
 	for chunk := range p.All() {
-		n++
+		if n++; n > p.Len() {
+			return "", fmt.Errorf("the plan says it has %d chunks and yields more", p.Len())
+		}
 		number(sum, len(chunk.Values))
 		for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
 			text(sum, name)

@@ -37,9 +37,13 @@ type axis struct {
 	pieces [][]string
 }
 
+// Len stays just above MaxChunks for any plan that is larger: the product of the axes of such a plan may not fit an int.
 func (g *grid) Len() int {
 	n := 1
 	for _, a := range g.axes {
+		if n > MaxChunks/len(a.pieces) {
+			return MaxChunks + 1
+		}
 		n *= len(a.pieces)
 	}
 	return n

@@ -8,4 +8,6 @@ var (
 	ErrState      = errors.New("not possible in the query's present state")
 	ErrIncomplete = errors.New("the query is not complete")
 	ErrAmbiguous  = errors.New("several queries match")
+	// ErrFingerprint reports a plan that is not the one its query was begun with: this build divides differently.
+	ErrFingerprint = errors.New("the plan differs from the one that this query was begun with")
 )

@@ -62,7 +62,7 @@ func launch(t *testing.T, dir string, env []string, name string, args ...string)
 	}()
 	t.Cleanup(func() {
 		p.kill()
-		if t.Failed() {
+		if t.Failed() || os.Getenv("E2E_LOG") != "" {
 			t.Logf("%s %s\n%s", name, strings.Join(args, " "), tail(p.stderr.String()))
 		}
 	})

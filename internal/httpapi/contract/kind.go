@@ -60,6 +60,7 @@ func domainKinds() []Kind {
 		{QueryInvalid, 422, "The query cannot be run", "correct the named fields; nothing was sent", query.ErrInvalid},
 		{"query-ambiguous", 409, "Several queries match", "write more of the id", query.ErrAmbiguous},
 		{"query-state", 409, "Not possible in the query's present state", "look at the query's status", query.ErrState},
+		{"plan-changed", 409, "The plan differs from the one that the query was begun with", "finish it with the version that began it, or run it anew", query.ErrFingerprint},
 		{"query-incomplete", 409, "The query is not complete", "resume the query, or ask for the results with partial=true", query.ErrIncomplete},
 		{"results-damaged", 409, "Stored results are lost or damaged", "resume the query: it fetches them again", messages.ErrDamaged},
 		{"store-full", 507, "The message store is full", "give NATS more space, or remove queries that are done with", messages.ErrStoreFull},
