@@ -50,7 +50,7 @@ type embeddedFlags struct {
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	a := &app{getenv: getenv, stdout: stdout, stderr: stderr}
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra gives each command its context
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -63,7 +63,7 @@ func streams(limits Limits) []jetstream.StreamConfig {
 			Name: streamEvents, Subjects: []string{"braid.event.>"}, Retention: jetstream.LimitsPolicy,
 			Storage: jetstream.FileStorage, Discard: jetstream.DiscardOld, MaxAge: 30 * 24 * time.Hour,
 			MaxMsgsPerSubject: -1, // as the server says "no bound": what differs is written again
-			MaxBytes: orUnlimited(limits.Events), AllowDirect: true,
+			MaxBytes:          orUnlimited(limits.Events), AllowDirect: true,
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -61,17 +62,20 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		nats.ReconnectHandler(func(*nats.Conn) { cfg.Log.Info("connected to NATS again") }),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 	}
-	target := cfg.URL
+	target, shown := cfg.URL, redact(cfg.URL)
 	if cfg.Server != nil {
-		target = ""
+		target, shown = "", "the embedded server"
 		opts = append(opts, nats.InProcessServer(cfg.Server.nats))
 	}
 	if cfg.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(cfg.Credentials))
 	}
+	if err := checkAddress(target); err != nil {
+		return nil, fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
+	}
 	var err error
 	if b.nc, err = nats.Connect(target, opts...); err != nil {
-		return nil, fmt.Errorf("%w at %s: %w", messages.ErrUnreachable, redact(cfg.URL), err)
+		return nil, fmt.Errorf("%w at %s: %w", messages.ErrUnreachable, shown, err)
 	}
 	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(10*time.Second),
 		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(30*time.Second))
@@ -80,7 +84,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	if err != nil {
 		b.nc.Close()
-		return nil, fmt.Errorf("%w at %s: JetStream: %w; start the server with JetStream enabled (nats-server -js)", messages.ErrUnreachable, redact(cfg.URL), err)
+		return nil, fmt.Errorf("%w at %s: JetStream: %w; start the server with JetStream enabled (nats-server -js)", messages.ErrUnreachable, shown, err)
 	}
 	b.inline = min(maxInline, int(b.nc.MaxPayload())-headerRoom)
 	return b, nil
@@ -97,13 +101,41 @@ func (b *Bus) Close() {
 // Connected tells whether the connection is up now.
 func (b *Bus) Connected() bool { return b.nc.IsConnected() }
 
-// redact removes a password from a URL before it is shown.
-func redact(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "the given URL"
+var errAddress = errors.New("not the URL of a NATS server; write it as nats://host:port")
+
+// checkAddress refuses what the client would refuse with an error that repeats the URL, and a password in it.
+func checkAddress(addresses string) error {
+	for address := range strings.SplitSeq(addresses, ",") {
+		if _, err := parseAddress(address); err != nil {
+			return errAddress
+		}
 	}
-	return u.Redacted()
+	return nil
+}
+
+// parseAddress reads a URL as the client does: without a scheme it is nats://.
+func parseAddress(address string) (*url.URL, error) {
+	address = strings.TrimSpace(address)
+	if !strings.Contains(address, "://") {
+		address = "nats://" + address
+	}
+	return url.Parse(address)
+}
+
+// redact removes names, passwords and tokens from URLs before they are shown.
+func redact(addresses string) string {
+	var shown []string
+	for address := range strings.SplitSeq(addresses, ",") {
+		u, err := parseAddress(address)
+		if err != nil {
+			return "the given URL"
+		}
+		if u.User != nil {
+			u.User = url.User("xxxxx")
+		}
+		shown = append(shown, u.String())
+	}
+	return strings.Join(shown, ",")
 }
 
 // Error codes of JetStream (docs/architecture.md, codes). The client names only some of them.

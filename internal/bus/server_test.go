@@ -97,6 +97,8 @@ func TestAServerThatIsNotThereIsUnreachable(t *testing.T) {
 		"several":        "nats://me:s3cret@" + freePort(t) + ",nats://me:s3cret@" + freePort(t),
 		"not a URL":      "nats://me:s3cret@127.0.0.1:port",
 		"control byte":   "nats://me:s3cret@127.0.0.1:4222/\x7f",
+		"a token":        "nats://s3cret@" + freePort(t),
+		"no scheme":      "me:s3cret@" + freePort(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := bus.Connect(t.Context(), bus.Config{URL: url, Timeout: time.Second})

@@ -37,6 +37,11 @@ func prepare(spec *query.Spec, definition []byte, inFlight int, now time.Time) (
 	if err := collection.CheckValues(spec.Values); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
+	shape := collection.Shape()
+	shape.Select = spec.Select
+	if err := shape.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
 	plan, err := planner.Divide(collection, spec.Values, planner.Options{MaxChunks: spec.MaxChunks, Now: now})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)

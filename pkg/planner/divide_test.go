@@ -44,6 +44,7 @@ collections:
     estimate: {rows: {per: [state, site], every: 24h}}
     axes: [{` + strings.Join(axes, "}, {") + `}]
     rows: {format: json, at: '$.data[*]'}
+    fields: {id: {type: text}}
 `
 	d, err := service.Parse("rivers.yaml", []byte(text))
 	if err != nil {
@@ -385,7 +386,7 @@ func TestAPlanOfTooManyChunksIsRefusedHoweverMany(t *testing.T) {
 func product7(t *testing.T, params []string) *service.Collection {
 	t.Helper()
 	text := "schema: service/v1\nname: rivers\nbase_url: https://api.example.org\nhosts: [{host: api.example.org}]\n" +
-		"collections:\n  gauges:\n    request: {path: /g}\n    rows: {format: json, at: '$.data[*]'}\n    params:\n"
+		"collections:\n  gauges:\n    request: {path: /g}\n    rows: {format: json, at: '$.data[*]'}\n    fields: {id: {type: text}}\n    params:\n"
 	axes := "    axes:\n"
 	for _, param := range params {
 		text += "      " + param + ": {type: text}\n"

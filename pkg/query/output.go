@@ -25,14 +25,14 @@ func (f *Format) UnmarshalStrict(n strictyaml.Node) {
 	}
 	*f = Format(text)
 	if formatOf(text) == "" {
-		n.Fail("%.40q is not a format of this version; allowed are csv, jsonl, parquet, arrow, geojson", text)
+		n.Fail("%.40q is not a format of this version; allowed are csv, jsonl, parquet", text)
 	}
 }
 
 // formatOf gives the format that a path's ending, or a word, names; "" when it names none.
 func formatOf(ending string) Format {
 	switch ending {
-	case "csv", "jsonl", "parquet", "arrow", "geojson":
+	case "csv", "jsonl", "parquet":
 		return Format(ending)
 	}
 	return ""

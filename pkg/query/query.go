@@ -24,13 +24,12 @@ type Query struct {
 	Outputs    []Output
 	Run        Run
 	BadValues  BadValues
-	MaxChunks  int // a plan with more chunks is refused; 0: no bound
+	MaxChunks  int // divide finer than the service's limits ask, up to this many chunks in all; 0: as few as possible
 }
 
 // Run says how much the query may cost in quota and time.
 type Run struct {
 	OnQuota  OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
-	HoldBack int     `yaml:"hold_back" json:"hold_back,omitzero"` // units of quota left for other tools
 	InFlight int     `yaml:"in_flight" json:"in_flight,omitzero"` // requests at a time; 0: as the service allows
 }
 
@@ -46,11 +45,10 @@ type QuotaStop string
 // The ways to stop.
 const (
 	ThenPause QuotaStop = "pause" // resumable
-	ThenFail  QuotaStop = "fail"
 )
 
 // Choices lists the ways.
-func (QuotaStop) Choices() []string { return []string{string(ThenPause), string(ThenFail)} }
+func (QuotaStop) Choices() []string { return []string{string(ThenPause)} }
 
 // BadValues says whether values that do not convert to their column's type end the run with an error.
 type BadValues string
@@ -93,7 +91,7 @@ type queryRule struct {
 type runRule struct {
 	OnQuota     OnQuota `yaml:"on_quota"`
 	MaxRequests later   `yaml:"max_requests"`
-	HoldBack    int     `yaml:"hold_back"`
+	HoldBack    later   `yaml:"hold_back"`
 	InFlight    int     `yaml:"in_flight"`
 }
 
@@ -130,7 +128,7 @@ func Parse(file string, data []byte) (*Query, error) {
 		Collection: rule.Collection,
 		Select:     rule.Select,
 		Outputs:    rule.Output,
-		Run:        Run{OnQuota: rule.Run.OnQuota, HoldBack: rule.Run.HoldBack, InFlight: rule.Run.InFlight},
+		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight},
 		BadValues:  rule.Verify.BadValues,
 		MaxChunks:  rule.MaxChunks,
 	}
@@ -159,9 +157,6 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 	}
 	if q.Run.InFlight < 1 && root.At("run").Has("in_flight") {
 		root.At("run", "in_flight").Fail("%d is out of bounds, want at least 1", q.Run.InFlight)
-	}
-	if q.Run.HoldBack < 0 {
-		root.At("run", "hold_back").Fail("%d is negative", q.Run.HoldBack)
 	}
 	if len(q.Select) > maxColumns {
 		root.At("select").Fail("%d columns, at most %d", len(q.Select), maxColumns)

@@ -28,7 +28,7 @@ output:
   - {to: '-', format: csv, if_exists: replace}
 run:
   on_quota: {wait_up_to: 3h, then: pause}
-  hold_back: 100
+  in_flight: 4
 verify: {bad_values: allow}
 max_chunks: 10
 `
@@ -62,7 +62,7 @@ func TestAQueryFileIsReadAsWritten(t *testing.T) {
 		},
 		Select:    []string{"monitoring_location_id", "time", "value"},
 		Outputs:   []Output{{"daily-flow.parquet", "parquet", IfExistsFail}, {"-", "csv", IfExistsReplace}},
-		Run:       Run{OnQuota: OnQuota{WaitUpTo: Duration(3 * time.Hour), Then: ThenPause}, HoldBack: 100},
+		Run:       Run{OnQuota: OnQuota{WaitUpTo: Duration(3 * time.Hour), Then: ThenPause}, InFlight: 4},
 		BadValues: BadValuesAllow,
 		MaxChunks: 10,
 	}
@@ -91,17 +91,17 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		want   string
 	}{
 		{"schema", []string{"query/v1", "query/v2"}, `q.yaml:1: schema: "query/v2" is not read by this version; write query/v1`},
-		{"misspelt", []string{"hold_back", "reserv"}, `q.yaml:15: run.reserv: unknown key`},
+		{"misspelt", []string{"in_flight", "reserv"}, `q.yaml:15: run.reserv: unknown key`},
 		{"misspelt service", []string{"service:", "servcie:"}, `did you mean "service"?`},
 		{"from query", []string{"00060", "{from_query: wells.yaml, column: id}"}, `q.yaml:6: where.parameter_code.from_query: is not supported in this version; run that query first`},
 		{"since", []string{"max_chunks: 10", "since: {column: x}"}, `since: is not supported in this version`},
 		{"coverage", []string{"bad_values: allow", "coverage: report"}, `verify.coverage: is not supported`},
-		{"budget", []string{"hold_back: 100", "max_requests: 5"}, `run.max_requests: is not supported`},
+		{"budget", []string{"in_flight: 4", "max_requests: 5"}, `run.max_requests: is not supported`},
 		{"no chunks", []string{"max_chunks: 10", "max_chunks: 0"}, `max_chunks: 0 is out of bounds, want at least 1`},
-		{"in flight", []string{"hold_back: 100", "in_flight: 0"}, `run.in_flight: 0 is out of bounds`},
-		{"hold back", []string{"hold_back: 100", "hold_back: -1"}, `-1 is negative`},
+		{"in flight", []string{"in_flight: 4", "in_flight: 0"}, `run.in_flight: 0 is out of bounds`},
+		{"hold back", []string{"in_flight: 4", "hold_back: 10"}, `run.hold_back: is not supported`},
 		{"wait", []string{"3h", "3"}, `"3" is not a duration`},
-		{"then", []string{"then: pause", "then: stop"}, `unknown value "stop"; allowed are pause, fail`},
+		{"then", []string{"then: pause", "then: stop"}, `unknown value "stop"; allowed are pause`},
 		{"duckdb", []string{"format: csv", "format: duckdb"}, `"duckdb" is not a format of this version; allowed are csv`},
 		{"no format", []string{"'-', format: csv", "'-'"}, `q.yaml:12: output[1]: the format is not told by the name "-"`},
 		{"postgres", []string{"'-'", "postgres:x"}, `tables in Postgres are not supported`},

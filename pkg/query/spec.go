@@ -23,7 +23,6 @@ const (
 	maxColumns   = 1024
 	maxParams    = 256
 	maxChunks    = 1 << 31
-	maxHoldBack  = 1 << 31
 	maxInFlight  = 1024
 	maxNameBytes = 200
 )
@@ -39,7 +38,7 @@ type Spec struct {
 	Select     []string       `json:"select,omitempty"`
 	Run        Run            `json:"run,omitzero"`
 	BadValues  BadValues      `json:"bad_values,omitzero"` // empty: stop
-	MaxChunks  int            `json:"max_chunks,omitzero"` // 0: no bound
+	MaxChunks  int            `json:"max_chunks,omitzero"` // 0: as few as possible
 }
 
 // Spec gives the query with its resolved values.
@@ -103,14 +102,11 @@ func (s *Spec) checkValues(problem func(field, format string, args ...any)) {
 }
 
 func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
-	if n := s.Run.HoldBack; n < 0 || n > maxHoldBack {
-		problem("run.hold_back", "%d, want 0 to %d", n, maxHoldBack)
-	}
 	if n := s.Run.InFlight; n < 0 || n > maxInFlight {
 		problem("run.in_flight", "%d, want 0 to %d", n, maxInFlight)
 	}
 	if then := s.Run.OnQuota.Then; then != "" && !slices.Contains(then.Choices(), string(then)) {
-		problem("run.on_quota.then", "%.20q is none of pause, fail", then)
+		problem("run.on_quota.then", "%.20q is not pause", then)
 	}
 	if s.Run.OnQuota.WaitUpTo < 0 {
 		problem("run.on_quota.wait_up_to", "it is negative")

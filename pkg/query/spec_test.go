@@ -49,7 +49,7 @@ func TestASpecThatIsNotOneIsRefused(t *testing.T) {
 		"name":          {strings.Replace(string(good), `"flow"`, `"a b"`, 1), "name: invalid query: not a name"},
 		"column":        {strings.Replace(string(good), `["time"]`, `["time","time"]`, 1), `select[1]: invalid query: the column "time" stands twice`},
 		"duration":      {strings.Replace(string(good), `"3h0m0s"`, `"-3h"`, 1), "not a duration"},
-		"then":          {strings.Replace(string(good), `"pause"`, `"stop"`, 1), "none of pause, fail"},
+		"then":          {strings.Replace(string(good), `"pause"`, `"stop"`, 1), "is not pause"},
 		"chunks":        {strings.Replace(string(good), `"max_chunks":5`, `"max_chunks":-5`, 1), "max_chunks: invalid query: -5"},
 		"not json":      {"x", "invalid character"},
 		"empty":         {"", "EOF"},

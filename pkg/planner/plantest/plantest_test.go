@@ -23,7 +23,9 @@ func (p plan) All() iter.Seq[planner.Chunk] { return p.all }
 
 func fixed(n int) func() int { return func() int { return n } }
 
-func chunk(i int) planner.Chunk { return planner.Chunk{Values: service.Values{"site": {strconv.Itoa(i)}}} }
+func chunk(i int) planner.Chunk {
+	return planner.Chunk{Values: service.Values{"site": {strconv.Itoa(i)}}}
+}
 
 // upTo yields n chunks.
 func upTo(n int) func(func(planner.Chunk) bool) {
@@ -56,7 +58,9 @@ type recorder struct{ said []string }
 
 func (*recorder) Helper() {}
 
-func (r *recorder) Errorf(format string, args ...any) { r.said = append(r.said, fmt.Sprintf(format, args...)) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
 
 func TestAPlanThatBreaksItsContractIsFound(t *testing.T) {
 	one := chunk(0)
