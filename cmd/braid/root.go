@@ -18,6 +18,7 @@ import (
 
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
 // app is one invocation of the command.
@@ -102,11 +103,7 @@ func wrapArgErrors(cmd *cobra.Command) {
 	} else if cmd.HasSubCommands() {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				hint := ""
-				if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-					hint = "; did you mean " + strings.Join(near, " or ") + "?"
-				}
-				return usage("there is no command %q%s; see braid --help", args[0], hint)
+				return usage("there is no command %q%s; see braid --help", args[0], strictyaml.DidYouMean(args[0], commandNames(cmd)))
 			}
 			return nil
 		}
@@ -115,6 +112,14 @@ func wrapArgErrors(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		wrapArgErrors(sub)
 	}
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return names
 }
 
 // setUp resolves settings: flag, environment, settings file, default.

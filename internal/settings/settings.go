@@ -97,7 +97,7 @@ func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[st
 func set(flags *pflag.FlagSet, flag *pflag.Flag, values []string, source string) error {
 	for _, value := range values {
 		if err := flags.Set(flag.Name, value); err != nil {
-			return fmt.Errorf("%w: %s: it is not a %s; see --help for --%s", ErrSetting, source, flag.Value.Type(), flag.Name)
+			return fmt.Errorf("%w: %s: it is no %s; see --help for --%s", ErrSetting, source, flag.Value.Type(), flag.Name)
 		}
 	}
 	return nil

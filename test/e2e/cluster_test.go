@@ -53,7 +53,7 @@ func newCluster(t *testing.T, up *upstream, config clusterConfig) *cluster {
 		m.start()
 		return m
 	}
-	c.nats = member("nats-server", "-a", "127.0.0.1", "-p", natsPort, "-js", "-sd", filepath.Join(c.dir, "nats"))
+	c.nats = member("nats-server", "-a", "127.0.0.1", "-p", natsPort, "-js", "-m", "18222", "-sd", filepath.Join(c.dir, "nats"))
 	c.lead = member("coordinator", "--nats-url", natsURL, "--listen", "127.0.0.1:"+apiPort, "--lease-ttl", config.leaseTTL.String(),
 		"--in-flight", strconv.Itoa(config.inFlight), "--service-url", service+"="+up.base, "--log-format", "text", "--log-level", "debug")
 	for i := range c.work {

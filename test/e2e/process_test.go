@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +55,10 @@ func launch(t *testing.T, dir string, env []string, name string, args ...string)
 	p.cmd.Dir = dir
 	p.cmd.Env = append([]string{"PATH=" + binDir() + ":/usr/bin:/bin", "TMPDIR=" + os.TempDir()}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if dbg := os.Getenv("E2E_LOG"); dbg != "" {
+		f, _ := os.Create(filepath.Join(dbg, fmt.Sprintf("%d-%s.log", time.Now().UnixMilli(), filepath.Base(name))))
+		p.cmd.Stderr = io.MultiWriter(&p.stderr, f)
+	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
