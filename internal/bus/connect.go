@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,6 +32,9 @@ type Bus struct {
 	js     jetstream.JetStream
 	inline int // most bytes of a result's body that travel in the result itself
 	closed chan struct{}
+
+	mu   sync.Mutex    // guards anew
+	anew chan struct{} // closed when the connection that is, or was, up has been replaced by another
 }
 
 const (
@@ -48,7 +52,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{closed: make(chan struct{})}
+	b := &Bus{closed: make(chan struct{}), anew: make(chan struct{})}
 	opts := []nats.Option{
 		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
@@ -59,7 +63,10 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 				cfg.Log.Warn("connection to NATS lost, connecting again", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { cfg.Log.Info("connected to NATS again") }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			cfg.Log.Info("connected to NATS again")
+			b.renew()
+		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 	}
 	target, shown := cfg.URL, redact(cfg.URL)
@@ -96,6 +103,20 @@ func (b *Bus) Close() {
 		b.nc.Close()
 	}
 	<-b.closed
+}
+
+// renewed gives a channel that is closed when the connection has been made anew.
+func (b *Bus) renewed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.anew
+}
+
+func (b *Bus) renew() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.anew)
+	b.anew = make(chan struct{})
 }
 
 // Connected tells whether the connection is up now.

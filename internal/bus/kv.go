@@ -66,11 +66,15 @@ func (b *Bus) get(ctx context.Context, bucket, key string) (value []byte, revisi
 }
 
 func translateCore(err error) error {
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrDisconnected) {
+	switch {
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected),
+		errors.Is(err, nats.ErrReconnectBufExceeded): // what a client without a buffer says while there is no connection
 		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
 	}
 	return err
 }
+
+var errRenewed = fmt.Errorf("%w: the connection was made anew", messages.ErrUnreachable)
 
 type change struct {
 	key      string
@@ -80,7 +84,11 @@ type change struct {
 
 // watch calls on with the newest value of each key that matches pattern, then once with nil, then with each change. It
 // returns when ctx ends, or with an error when the watch is lost. Rapid changes of one key may be seen as one.
+//
+// A new connection ends the watch: a server that was started again does not know its consumer any more, and the client
+// would only notice when it has missed the server's signs of life for long.
 func (b *Bus) watch(ctx context.Context, bucket, pattern string, on func(*change)) error {
+	renewed := b.renewed()
 	kv, err := b.js.KeyValue(ctx, bucket)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", bucket, translate(err))
@@ -94,6 +102,8 @@ func (b *Bus) watch(ctx context.Context, bucket, pattern string, on func(*change
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-renewed:
+			return fmt.Errorf("watch %s/%s: %w", bucket, pattern, errRenewed)
 		case entry, open := <-watcher.Updates():
 			if !open {
 				if ctx.Err() != nil {

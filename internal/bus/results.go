@@ -111,6 +111,9 @@ func (w *ResultWriter) Abort(ctx context.Context) error {
 	return w.bus.purge(ctx, streamParts, partsOfAttempt(w.query, w.attempt))
 }
 
+// publishTry bounds one try of publish: what a dying server swallowed is never answered, however long ctx would wait.
+const publishTry = 5 * time.Second
+
 // publish stores a message, trying again while the outcome is unknown or the server is away, until ctx ends. again
 // tells that an earlier try may have been stored.
 func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error) {
@@ -118,7 +121,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 		fresh := nats.NewMsg(msg.Subject)
 		fresh.Data = msg.Data
 		maps.Copy(fresh.Header, msg.Header)
-		_, err := b.js.PublishMsg(ctx, fresh)
+		err := b.tryPublish(ctx, fresh)
 		if err = translatePublish(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
 			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {
 			return again, err
@@ -130,6 +133,13 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 		case <-time.After(wait):
 		}
 	}
+}
+
+func (b *Bus) tryPublish(ctx context.Context, msg *nats.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTry)
+	defer cancel()
+	_, err := b.js.PublishMsg(ctx, msg)
+	return err
 }
 
 func (b *Bus) loadResult(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error) {

@@ -52,14 +52,10 @@ func Divide(c *service.Collection, values service.Values, opts Options) (Plan, e
 	}
 	d := &division{collection: c, values: values, opts: opts, grid: &grid{fixed: service.Values{}}, packers: map[int]*packer{}}
 	d.lay()
-	if err := d.pack(); err != nil {
-		return nil, err
-	}
-	if err := d.refine(); err != nil {
-		return nil, err
-	}
-	if d.grid.Len() > MaxChunks {
-		return nil, fmt.Errorf("%w: more than %d; ask for less, or for more in one request", ErrTooMany, MaxChunks)
+	for _, step := range []func() error{d.count, d.pack, d.count, d.refine} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	return d.grid, nil
 }
@@ -97,6 +93,14 @@ func (d *division) lay() {
 			d.grid.fixed[name] = values
 		}
 	}
+}
+
+// count refuses a plan of too many chunks, before time is spent on it.
+func (d *division) count() error {
+	if d.grid.Len() > MaxChunks {
+		return fmt.Errorf("%w: more than %d; ask for less, or for more in one request", ErrTooMany, MaxChunks)
+	}
+	return nil
 }
 
 // packer measures the values of an axis, once, beside the first value of each other axis.

@@ -53,12 +53,12 @@ func newCluster(t *testing.T, up *upstream, config clusterConfig) *cluster {
 		m.start()
 		return m
 	}
-	c.nats = member("nats-server", "-a", "127.0.0.1", "-p", natsPort, "-js", "-m", "18222", "-sd", filepath.Join(c.dir, "nats"))
+	c.nats = member("nats-server", "-a", "127.0.0.1", "-p", natsPort, "-js", "-sd", filepath.Join(c.dir, "nats"))
 	c.lead = member("coordinator", "--nats-url", natsURL, "--listen", "127.0.0.1:"+apiPort, "--lease-ttl", config.leaseTTL.String(),
-		"--in-flight", strconv.Itoa(config.inFlight), "--service-url", service+"="+up.base, "--log-format", "text", "--log-level", "debug")
+		"--in-flight", strconv.Itoa(config.inFlight), "--service-url", service+"="+up.base, "--log-format", "text")
 	for i := range c.work {
 		c.work[i] = member("worker", "--nats-url", natsURL, "--id", fmt.Sprintf("worker-%d", i), "--health", "",
-			"--grace", config.grace.String(), "--log-format", "text", "--log-level", "debug")
+			"--grace", config.grace.String(), "--log-format", "text")
 	}
 	c.ready()
 	return c

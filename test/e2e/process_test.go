@@ -3,8 +3,6 @@ package e2e
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,10 +53,6 @@ func launch(t *testing.T, dir string, env []string, name string, args ...string)
 	p.cmd.Dir = dir
 	p.cmd.Env = append([]string{"PATH=" + binDir() + ":/usr/bin:/bin", "TMPDIR=" + os.TempDir()}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	if dbg := os.Getenv("E2E_LOG"); dbg != "" {
-		f, _ := os.Create(filepath.Join(dbg, fmt.Sprintf("%d-%s.log", time.Now().UnixMilli(), filepath.Base(name))))
-		p.cmd.Stderr = io.MultiWriter(&p.stderr, f)
-	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
@@ -68,7 +62,7 @@ func launch(t *testing.T, dir string, env []string, name string, args ...string)
 	}()
 	t.Cleanup(func() {
 		p.kill()
-		if t.Failed() || os.Getenv("E2E_LOG") != "" {
+		if t.Failed() {
 			t.Logf("%s %s\n%s", name, strings.Join(args, " "), tail(p.stderr.String()))
 		}
 	})
