@@ -32,6 +32,7 @@ type Bus struct {
 	js     jetstream.JetStream
 	inline int // most bytes of a result's body that travel in the result itself
 	closed chan struct{}
+	full   chan<- error // of the embedded server; nil for an external one
 
 	mu   sync.Mutex    // guards anew
 	anew chan struct{} // closed when the connection that is, or was, up has been replaced by another
@@ -71,6 +72,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	target, shown := cfg.URL, redact(cfg.URL)
 	if cfg.Server != nil {
+		b.full = cfg.Server.full
 		target, shown = "", "the embedded server"
 		opts = append(opts, nats.InProcessServer(cfg.Server.nats))
 	}
@@ -82,7 +84,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	var err error
 	if b.nc, err = nats.Connect(target, opts...); err != nil {
-		return nil, fmt.Errorf("%w at %s: %w", messages.ErrUnreachable, shown, err)
+		return nil, fmt.Errorf("%w at %s: %w; start it, or name another server", messages.ErrUnreachable, shown, err)
 	}
 	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(10*time.Second),
 		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(30*time.Second))

@@ -26,7 +26,7 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
 		msg.Data = data
 		future, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(10*time.Second))
 		if err != nil {
-			return fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, translatePublish(err))
+			return fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, b.refused(err))
 		}
 		pending = append(pending, future)
 	}
@@ -34,7 +34,7 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
-			if err = translatePublish(err); !errors.Is(err, messages.ErrExists) {
+			if err = b.refused(err); !errors.Is(err, messages.ErrExists) {
 				return fmt.Errorf("queue position %s of %s: %w", items[i].Position, items[i].Query, err)
 			}
 		case <-ctx.Done():
@@ -42,6 +42,18 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
 		}
 	}
 	return nil
+}
+
+// refused translates the refusal of a publish, and tells the embedded server's watcher when there is no more room.
+func (b *Bus) refused(err error) error {
+	err = translatePublish(err)
+	if errors.Is(err, messages.ErrStoreFull) {
+		select {
+		case b.full <- err: // nobody listens to a nil channel
+		default:
+		}
+	}
+	return err
 }
 
 // translatePublish reads the text beside code 10077, which all refusals of a stream's store share.

@@ -24,7 +24,7 @@ func (b *Bus) put(ctx context.Context, bucket, key string, value []byte, revisio
 	}
 	ack, err := b.js.PublishMsg(ctx, msg, opts...)
 	if err != nil {
-		return 0, fmt.Errorf("write %s/%s: %w", bucket, key, translate(err))
+		return 0, fmt.Errorf("write %s/%s: %w", bucket, key, b.refused(err))
 	}
 	return ack.Sequence, nil
 }

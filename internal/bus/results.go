@@ -122,7 +122,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 		fresh.Data = msg.Data
 		maps.Copy(fresh.Header, msg.Header)
 		err := b.tryPublish(ctx, fresh)
-		if err = translatePublish(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
+		if err = b.refused(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
 			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {
 			return again, err
 		}

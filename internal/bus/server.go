@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -40,6 +41,7 @@ type Server struct {
 	lock *flock.Flock
 	dir  string
 	max  int64
+	full chan error // holds the first refusal for want of room
 }
 
 const minStore = 64 << 20
@@ -91,7 +93,7 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 	opts := &server.Options{
 		ServerName: "braid-embedded", DontListen: cfg.Listen == "",
 		JetStream: true, StoreDir: store, JetStreamMaxStore: limit, JetStreamMaxMemory: 64 << 20,
-		SyncAlways: !cfg.FastSync, SyncInterval: time.Second, NoSigs: true, NoLog: cfg.Log == nil,
+		SyncAlways: !cfg.FastSync, SyncInterval: time.Second, NoSigs: true,
 	}
 	if cfg.Listen != "" {
 		if opts.Host, opts.Port, err = listenAddress(ctx, cfg.Listen); err != nil {
@@ -102,16 +104,19 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded NATS server in %s: %w", dir, err)
 	}
-	if cfg.Log != nil {
-		srv.SetLoggerV2(serverLog{cfg.Log}, false, false, false)
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
+	full := make(chan error, 1)
+	srv.SetLoggerV2(serverLog{log, full}, false, false, false)
 	go srv.Start() // ends with Close, which waits for it
 	if !srv.ReadyForConnections(cfg.StartWait) || !srv.JetStreamEnabled() {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 		return nil, fmt.Errorf("%w: JetStream did not start in %s; is it writable, and is there space?", ErrDir, dir)
 	}
-	return &Server{nats: srv, dir: dir, max: limit}, nil
+	return &Server{nats: srv, dir: dir, max: limit, full: full}, nil
 }
 
 // listenAddress finds out now, with a clear error, what the server would only log later.
@@ -146,8 +151,8 @@ func (s *Server) ClientURL() string {
 	return s.nats.ClientURL()
 }
 
-// Watch returns when ctx ends or when the server has switched JetStream off, as it does when the disk is full. In the
-// second case the error wraps messages.ErrStoreFull.
+// Watch returns when ctx ends, or when no more can be stored: the disk or a stream is full, and a stream that could not
+// write stays closed until the server is started again. Then the error wraps messages.ErrStoreFull.
 func (s *Server) Watch(ctx context.Context) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -155,6 +160,8 @@ func (s *Server) Watch(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-s.full:
+			return fmt.Errorf("%w\nthe data directory is %s: free some space there, then resume", err, s.dir)
 		case <-tick.C:
 			if s.nats.Running() && !s.nats.JetStreamEnabled() {
 				return fmt.Errorf("%w: no more can be written in %s; free some space there, then resume", messages.ErrStoreFull, s.dir)
@@ -173,8 +180,13 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// serverLog passes on what the server warns of; the rest of its log is of no use to a person with one process.
-type serverLog struct{ log *slog.Logger }
+// serverLog passes on what the server warns of; the rest of its log is of no use to a person with one process. A store
+// that cannot be written is told nowhere else: the publish that met it gets no answer, and the stream stays closed until
+// the server is started again.
+type serverLog struct {
+	log  *slog.Logger
+	full chan<- error
+}
 
 func (l serverLog) Noticef(string, ...any) {}
 func (l serverLog) Debugf(string, ...any)  {}
@@ -183,10 +195,20 @@ func (l serverLog) Warnf(f string, a ...any) {
 	l.log.Warn("nats server", "message", fmt.Sprintf(f, a...))
 }
 
+func (l serverLog) Fatalf(f string, a ...any) { l.Errorf(f, a...) }
+
 func (l serverLog) Errorf(f string, a ...any) {
-	l.log.Error("nats server", "message", fmt.Sprintf(f, a...))
+	message := fmt.Sprintf(f, a...)
+	l.log.Warn("nats server", "message", message)
+	if strings.Contains(strings.ToLower(message), "critical write error") {
+		select {
+		case l.full <- fmt.Errorf("%w: %s", messages.ErrStoreFull, cause(message)):
+		default:
+		}
+	}
 }
 
-func (l serverLog) Fatalf(f string, a ...any) {
-	l.log.Error("nats server", "message", fmt.Sprintf(f, a...))
+// cause is the last part of a message, which says what the system said.
+func cause(message string) string {
+	return strings.TrimSpace(message[strings.LastIndex(message, ": ")+1:])
 }

@@ -22,7 +22,7 @@ func (b *Bus) SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Durat
 	msg.Data = data
 	// Nobody else writes this key: the newest word of the worker stands.
 	if _, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgTTL(ttl)); err != nil {
-		return fmt.Errorf("say that worker %s is there: %w", w.ID, translate(err))
+		return fmt.Errorf("say that worker %s is there: %w", w.ID, b.refused(err))
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ func (c *Common) Flags(name string, stderr io.Writer) *pflag.FlagSet {
 	flags.StringVar(&c.LogFormat, "log-format", "json", "json or text")
 	flags.BoolVar(&c.Healthcheck, "healthcheck", false, "ask the daemon that runs with these settings how it is, and exit 0 or 1")
 	flags.BoolVar(&c.Version, "version", false, "print the version")
+	settings.OnlyFlags(flags, "healthcheck", "version")
 	return flags
 }
 
@@ -76,7 +77,8 @@ func (c *Common) Parse(flags *pflag.FlagSet, args []string, getenv func(string) 
 		if err != nil {
 			return fmt.Errorf("%w: settings file: %w", ErrUsage, err)
 		}
-		if file, err = settings.ParseFile(path, data, keys(flags)); err != nil {
+		known := slices.DeleteFunc(settings.Keys(flags), func(key string) bool { return key == "config" })
+		if file, err = settings.ParseFile(path, data, known); err != nil {
 			return fmt.Errorf("%w: %w", ErrUsage, err)
 		}
 	}
@@ -84,13 +86,6 @@ func (c *Common) Parse(flags *pflag.FlagSet, args []string, getenv func(string) 
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	return nil
-}
-
-func keys(flags *pflag.FlagSet) []string {
-	var all []string
-	flags.VisitAll(func(f *pflag.Flag) { all = append(all, settings.Key(f.Name)) })
-	slices.Sort(all)
-	return all
 }
 
 // Logger makes the daemon's log. The error wraps ErrUsage.

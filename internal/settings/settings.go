@@ -44,6 +44,9 @@ func ParseFile(name string, data []byte, known []string) (*File, error) {
 		return nil, err
 	}
 	f := &File{Name: name, values: map[string][]string{}}
+	if kind := doc.Root().Kind(); kind != strictyaml.Mapping && kind != strictyaml.Null {
+		doc.Root().Fail("the file is %s; write one setting a line, as key: value", kind)
+	}
 	for key, node := range doc.Root().Entries() {
 		if !slices.Contains(known, key) {
 			node.Fail("there is no setting %q%s", key, strictyaml.DidYouMean(key, known))
@@ -54,16 +57,52 @@ func ParseFile(name string, data []byte, known []string) (*File, error) {
 			f.values[key] = []string{node.Text()}
 		case strictyaml.List:
 			for item := range node.Items() {
-				f.values[key] = append(f.values[key], item.Text())
+				f.values[key] = append(f.values[key], textOf(item))
 			}
 		case strictyaml.Absent, strictyaml.Null: // as if it did not stand there
 		case strictyaml.Mapping:
 			for name, item := range node.Entries() {
-				f.values[key] = append(f.values[key], name+"="+item.Text())
+				f.values[key] = append(f.values[key], name+"="+textOf(item))
 			}
 		}
 	}
 	return f, doc.Err()
+}
+
+func textOf(item strictyaml.Node) string {
+	if item.Kind() != strictyaml.Scalar {
+		item.Fail("it is %s; write a text", item.Kind())
+	}
+	return item.Text()
+}
+
+const onlyFlag = "command line only"
+
+// OnlyFlags marks flags that ask the program for something once, such as --version. They are no settings: neither the
+// environment nor a file gives them. A BRAID_VERSION that somebody set for another purpose does no harm.
+func OnlyFlags(flags *pflag.FlagSet, names ...string) {
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if slices.Contains(names, flag.Name) {
+			flag.Annotations = map[string][]string{onlyFlag: nil}
+		}
+	})
+}
+
+func isSetting(flag *pflag.Flag) bool {
+	_, only := flag.Annotations[onlyFlag]
+	return !only
+}
+
+// Keys lists the names in a file of the flags that are settings, sorted.
+func Keys(flags *pflag.FlagSet) []string {
+	var keys []string
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if isSetting(flag) {
+			keys = append(keys, Key(flag.Name))
+		}
+	})
+	slices.Sort(keys)
+	return keys
 }
 
 // Key is the name of a flag's setting in a file.
@@ -81,6 +120,8 @@ func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[st
 		switch {
 		case flag.Changed:
 			origins[flag.Name] = FromFlag
+		case !isSetting(flag):
+			origins[flag.Name] = FromDefault
 		case getenv(Variable(flag.Name)) != "":
 			origins[flag.Name] = FromEnv
 			errs = append(errs, set(flags, flag, []string{getenv(Variable(flag.Name))}, Variable(flag.Name)))
@@ -95,10 +136,18 @@ func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[st
 }
 
 func set(flags *pflag.FlagSet, flag *pflag.Flag, values []string, source string) error {
+	if len(values) > 1 && !takesSeveral(flag.Value) {
+		return fmt.Errorf("%w: %s: it has %d values and takes one; see --help for --%s", ErrSetting, source, len(values), flag.Name)
+	}
 	for _, value := range values {
 		if err := flags.Set(flag.Name, value); err != nil {
 			return fmt.Errorf("%w: %s: it is no %s; see --help for --%s", ErrSetting, source, flag.Value.Type(), flag.Name)
 		}
 	}
 	return nil
+}
+
+func takesSeveral(value pflag.Value) bool {
+	_, list := value.(pflag.SliceValue)
+	return list || strings.HasPrefix(value.Type(), "stringTo")
 }

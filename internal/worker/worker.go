@@ -102,7 +102,11 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.serveAll(ctx, work)
 	}()
 	<-ctx.Done()
-	grace := time.NewTimer(w.cfg.Grace)
+	wait := w.cfg.Grace
+	if errors.Is(context.Cause(ctx), messages.ErrStoreFull) {
+		wait = 0 // nothing that finishes now could be kept
+	}
+	grace := time.NewTimer(wait)
 	defer grace.Stop()
 	select {
 	case <-served:

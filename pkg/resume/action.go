@@ -40,16 +40,39 @@ func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
 		return Action{Kind: Stop, Stop: r.reason(failure)}
 	case stopping && !drained && now.Before(r.drainUntil(now)):
 		return Action{Kind: Wait, At: r.drainUntil(now)}
-	case failure != nil && (drained || stopping):
+	case stopping && failure != nil:
 		return Action{Kind: Settle, State: messages.Failed, Stop: failure}
 	case stopping:
 		return Action{Kind: Settle, State: messages.Interrupted, Stop: r.stop}
+	case failure != nil:
+		return r.settleFailed(failure, exhausted)
 	case exhausted && drained:
-		return Action{Kind: Rewind}
-	case failure != nil || exhausted || len(r.outstanding) >= r.limits.Window:
+		return r.rewind()
+	case exhausted || len(r.outstanding) >= r.limits.Window:
 		return Action{Kind: Wait}
 	}
 	return Action{Kind: Dispatch, Count: r.limits.Window - len(r.outstanding)}
+}
+
+// settleFailed ends the run when every position below the failure is decided. Those that came back without a result, or
+// whose items a coordinator before this one may have lost, are run first: one of them may fail too, and then it speaks.
+func (r *Run) settleFailed(failure *messages.Stop, exhausted bool) Action {
+	behind, ahead := r.undecided(failure.Position.Index())
+	free := r.limits.Window - len(r.outstanding)
+	switch {
+	case ahead > 0 && !exhausted && free > 0:
+		return Action{Kind: Dispatch, Count: min(ahead, free)}
+	case len(r.outstanding) > 0:
+		return Action{Kind: Wait}
+	case behind+ahead > 0:
+		return r.rewind()
+	}
+	return Action{Kind: Settle, State: messages.Failed, Stop: failure}
+}
+
+func (r *Run) rewind() Action {
+	r.cursor = 0
+	return Action{Kind: Rewind}
 }
 
 func (r *Run) drainUntil(now time.Time) time.Time {

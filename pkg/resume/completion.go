@@ -48,6 +48,14 @@ func (c *Completion) Has(p messages.Position) bool {
 // Roots is how many of the plan's own positions are in the set.
 func (c *Completion) Roots() int { return int(c.roots.GetCardinality()) } //nolint:gosec // at most 1<<32
 
+// Before is how many of the plan's own positions before index are in the set.
+func (c *Completion) Before(index int) int {
+	if index < 1 {
+		return 0
+	}
+	return int(c.roots.Rank(uint32(index - 1))) //nolint:gosec // positions are bounded by 1<<31
+}
+
 // Missing lists up to limit of the plan's positions, of total, that are not in the set, in order.
 func (c *Completion) Missing(total, limit int) []messages.Position {
 	var missing []messages.Position

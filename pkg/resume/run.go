@@ -24,6 +24,7 @@ type Run struct {
 	done        Completion // rows or empty
 	failed      map[messages.Position]*messages.Failure
 	outstanding map[messages.Position]struct{}
+	cursor      int            // in the plan, behind the last position that was dispatched since its last rewind
 	stop        *messages.Stop // the lowest interruption of this run
 	stoppedAt   time.Time
 	progress    messages.Progress
@@ -93,7 +94,9 @@ func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
 		stop.Until = later(stop.Until, r.stop.Until)
 		r.stop = stop
 	default:
-		r.stop.Until = later(stop.Until, r.stop.Until)
+		kept := *r.stop // the one that was decided may be in a record by now
+		kept.Until = later(stop.Until, kept.Until)
+		r.stop = &kept
 	}
 	if r.stoppedAt.IsZero() {
 		r.stoppedAt = now
@@ -123,9 +126,23 @@ func (r *Run) Lost(p messages.Position) {
 
 // Dispatched tells the run that p was queued.
 func (r *Run) Dispatched(p messages.Position) {
+	r.cursor = max(r.cursor, p.Index()+1)
 	if !r.Decided(p) {
 		r.outstanding[p] = struct{}{}
 	}
+}
+
+// undecided counts the positions before index that have no result and are not outstanding: those behind the cursor, which
+// are dispatched again only after a rewind, and those still ahead of it.
+func (r *Run) undecided(index int) (behind, ahead int) {
+	turn := min(r.cursor, index)
+	behind, ahead = turn-r.done.Before(turn), index-turn-(r.done.Before(index)-r.done.Before(turn))
+	for p := range r.outstanding { // all of them behind the cursor: the run rewinds only when there are none
+		if p.Index() < index {
+			behind--
+		}
+	}
+	return behind, ahead
 }
 
 // Decided tells whether p has a result or a failure.

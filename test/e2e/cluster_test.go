@@ -13,12 +13,13 @@ import (
 // cluster is a NATS server, a coordinator and two workers, each a process of its own that can be killed and started
 // again with the settings it had.
 type cluster struct {
-	t    *testing.T
-	dir  string
-	url  string // of the coordinator
-	nats *member
-	lead *member
-	work [2]*member
+	t       *testing.T
+	dir     string
+	url     string // of the coordinator
+	natsURL string
+	nats    *member
+	lead    *member
+	work    [2]*member
 }
 
 // member is a process of a cluster and how to start it again.
@@ -46,7 +47,7 @@ func newCluster(t *testing.T, up *upstream, config clusterConfig) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir()}
 	natsPort, apiPort := freePort(t), freePort(t)
-	natsURL := "nats://127.0.0.1:" + natsPort
+	c.natsURL = "nats://127.0.0.1:" + natsPort
 	c.url = "http://127.0.0.1:" + apiPort
 	member := func(name string, args ...string) *member {
 		m := &member{t: t, dir: c.dir, name: name, args: args}
@@ -54,10 +55,10 @@ func newCluster(t *testing.T, up *upstream, config clusterConfig) *cluster {
 		return m
 	}
 	c.nats = member("nats-server", "-a", "127.0.0.1", "-p", natsPort, "-js", "-sd", filepath.Join(c.dir, "nats"))
-	c.lead = member("coordinator", "--nats-url", natsURL, "--listen", "127.0.0.1:"+apiPort, "--lease-ttl", config.leaseTTL.String(),
+	c.lead = member("coordinator", "--nats-url", c.natsURL, "--listen", "127.0.0.1:"+apiPort, "--lease-ttl", config.leaseTTL.String(),
 		"--in-flight", strconv.Itoa(config.inFlight), "--service-url", service+"="+up.base, "--log-format", "text")
 	for i := range c.work {
-		c.work[i] = member("worker", "--nats-url", natsURL, "--id", fmt.Sprintf("worker-%d", i), "--health", "",
+		c.work[i] = member("worker", "--nats-url", c.natsURL, "--id", fmt.Sprintf("worker-%d", i), "--health", "",
 			"--grace", config.grace.String(), "--log-format", "text")
 	}
 	c.ready()

@@ -35,7 +35,7 @@ func TestAWorkerThatIsToldToStopHandsOverWithoutAWait(t *testing.T) {
 			p := d.braid("run", d.queryFile("q.yaml", 2*chunks, chunks), "-o", "t.parquet")
 			up.saw(t, 2)
 			c.work[0].signal(syscall.SIGTERM)
-			c.work[0].wait(ttl / 2).mustExit(t, 0)
+			c.work[0].wait(ttl/2).mustExit(t, 0)
 			p.wait(limit).mustExit(t, 0)
 			d.mustEqual("t.parquet", want)
 			if gap := longestGap(up.Requests()); gap > ttl/2 {
