@@ -38,16 +38,25 @@ func (a *app) line(label, format string, args ...any) {
 
 // resumeHint is the exact command that goes on with a query.
 func (a *app) resumeHint(q *messages.Query, wait bool) string {
-	command := "braid resume " + q.ID
-	if a.server != "" {
-		command += " --server " + a.server
-	} else if home, err := userDir(a.getenv, "XDG_DATA_HOME", ".local/share"); err != nil || home != a.dataDir {
-		command += " --data-dir " + quoteArg(a.dataDir)
-	}
+	command := "braid resume " + q.ID + a.whereHint()
 	if wait {
 		command += " --wait"
 	}
 	return command
+}
+
+// exportHint is the command that writes a complete query's table.
+func (a *app) exportHint(id string) string { return "braid results " + id + " -o FILE" + a.whereHint() }
+
+// whereHint are the flags with which another command finds the same queries.
+func (a *app) whereHint() string {
+	if a.server != "" {
+		return " --server " + a.server
+	}
+	if home, err := userDir(a.getenv, "XDG_DATA_HOME", ".local/share"); err != nil || home != a.dataDir {
+		return " --data-dir " + quoteArg(a.dataDir)
+	}
+	return ""
 }
 
 // notComplete tells how a query that did not complete stands, and gives the exit code as an error.
@@ -127,7 +136,7 @@ func (a *app) complete(s *messages.Status, outputs []written, took time.Duration
 	if len(outputs) > 0 {
 		bad = a.describe(outputs[0].Report)
 	} else {
-		a.line("export", "braid results %s -o FILE", s.Query.ID)
+		a.line("export", "%s", a.exportHint(s.Query.ID))
 	}
 	if a.json {
 		if err := a.printJSON(summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs}); err != nil {

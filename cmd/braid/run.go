@@ -192,7 +192,7 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 	}
 	outputs, err := a.write(ctx, s, q.ID, targets, false)
 	if err != nil {
-		return fmt.Errorf("%w\nthe query is complete and kept; to write its table: braid results %s -o FILE", err, q.ID)
+		return fmt.Errorf("%w\nthe query is complete and kept; to write its table: %s", err, a.exportHint(q.ID))
 	}
 	return a.complete(status, outputs, time.Since(started))
 }
@@ -220,13 +220,28 @@ func (a *app) writeOne(ctx context.Context, s *session, id string, t target, par
 		return o, err
 	}
 	var tableErr error
+	var file fileWriter
 	size, err := output.Save(t.path, func(w writer) error {
-		o.Report, tableErr = s.Table(ctx, id, string(t.format), partial, w)
+		file.to = w
+		o.Report, tableErr = s.Table(ctx, id, string(t.format), partial, &file)
 		return tableErr
 	})
 	o.Bytes = size
-	if tableErr != nil {
+	if tableErr != nil && !file.failed {
 		return o, tableErr // it is the table that failed, and not the file
 	}
 	return o, err
+}
+
+// fileWriter notices that it is the file that cannot take what is written, as when the disk is full.
+type fileWriter struct {
+	to     writer
+	failed bool
+}
+
+// Write is io.Writer's.
+func (f *fileWriter) Write(p []byte) (int, error) {
+	n, err := f.to.Write(p)
+	f.failed = f.failed || err != nil
+	return n, err
 }

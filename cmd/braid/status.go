@@ -60,7 +60,7 @@ func (a *app) printStatus(s *messages.Status) error {
 	}
 	switch q.State {
 	case messages.Complete:
-		line("export", "braid results %s -o FILE", q.ID)
+		line("export", "%s", a.exportHint(q.ID))
 	case messages.Running, messages.Stopping:
 	case messages.Interrupted, messages.Failed, messages.Cancelled:
 		line("continue", "%s", a.resumeHint(q, false))

@@ -98,6 +98,7 @@ func TestAHandedBackItemComesAgainAtOnce(t *testing.T) {
 }
 
 func TestAnItemThatNobodySpeaksOfComesAgain(t *testing.T) {
+	t.Parallel()
 	b := testkit.Bus(t)
 	q := openQueue(t, b, time.Second)
 	publish(t, b, testkit.Item("q", 0))
@@ -110,6 +111,7 @@ func TestAnItemThatNobodySpeaksOfComesAgain(t *testing.T) {
 }
 
 func TestTakeReturnsWhatIsThereWhenTheWaitIsOver(t *testing.T) {
+	t.Parallel()
 	b := testkit.Bus(t)
 	q := openQueue(t, b, 30*time.Second)
 	publish(t, b, testkit.Item("q", 0), testkit.Item("q", 1))

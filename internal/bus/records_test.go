@@ -334,6 +334,7 @@ func TestAGateKeepsItsLatestTime(t *testing.T) {
 }
 
 func TestAWorkerThatFallsSilentIsGone(t *testing.T) {
+	t.Parallel()
 	b := testkit.Bus(t)
 	me := &messages.Worker{V: 1, ID: "w1", Host: "here", Version: "1", Concurrency: 2}
 	other := &messages.Worker{V: 1, ID: "w2", Host: "there", Version: "1", Concurrency: 2}
@@ -365,6 +366,7 @@ func TestAWorkerThatFallsSilentIsGone(t *testing.T) {
 }
 
 func TestTheStoreOfSlotsKeepsTheContractOfLeases(t *testing.T) {
+	t.Parallel()
 	// The subtests run in parallel, each with a bucket of its own: keys are few and the same in all.
 	leasetest.Run(t, func(t *testing.T) lease.Store { return testkit.Bus(t).Leases() })
 }

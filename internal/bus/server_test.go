@@ -129,6 +129,7 @@ func fill(t *testing.T, b *bus.Bus, size int) error {
 }
 
 func TestAFullStoreIsToldWithAWayOut(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"inline": 400 << 10, "in parts": 2 << 20} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -193,6 +194,7 @@ func TestFullResultsDoNotChokeTheRest(t *testing.T) {
 }
 
 func TestWhatIsStoredOutlivesTheServerEvenWithLessSpace(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rows := noise(2 << 20)
 	keep := func(maxStore int64, use func(*bus.Bus)) {
@@ -229,6 +231,7 @@ func TestWhatIsStoredOutlivesTheServerEvenWithLessSpace(t *testing.T) {
 }
 
 func TestARestartOfTheServerIsSurvived(t *testing.T) {
+	t.Parallel()
 	dir, address := t.TempDir(), freePort(t)
 	start := func() *bus.Server {
 		server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Listen: address, FastSync: true})

@@ -68,8 +68,8 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	defer trackers.Wait()
 	defer cancel()
 	lost := make(chan error, 2)
-	trackers.Go(func() { lost <- d.trackResults(ctx) })
-	trackers.Go(func() { lost <- d.trackInterruptions(ctx) })
+	trackers.Go(func() { lost <- d.trackResults(ctx, s.id) })
+	trackers.Go(func() { lost <- d.trackInterruptions(ctx, s.id) })
 	err = d.loop(ctx, box, lost)
 	return d.at, err
 }
@@ -81,8 +81,8 @@ func (c *Coordinator) limits(p *pinned) resume.Limits {
 	}
 }
 
-func (d *driver) trackResults(ctx context.Context) error {
-	return d.c.ports.Results.TrackResults(ctx, d.at.id, func(h *messages.ResultHeader) {
+func (d *driver) trackResults(ctx context.Context, id string) error {
+	return d.c.ports.Results.TrackResults(ctx, id, func(h *messages.ResultHeader) {
 		d.tell(ctx, h)
 	}, func(p messages.Position, err error) {
 		d.log.Error("a stored result cannot be read; its position is pending again", "position", p, "error", err)
@@ -90,8 +90,8 @@ func (d *driver) trackResults(ctx context.Context) error {
 	}, func() { d.tell(ctx, caughtUp{}) })
 }
 
-func (d *driver) trackInterruptions(ctx context.Context) error {
-	return d.c.ports.Results.TrackInterruptions(ctx, d.at.id, func(m *messages.Interruption) {
+func (d *driver) trackInterruptions(ctx context.Context, id string) error {
+	return d.c.ports.Results.TrackInterruptions(ctx, id, func(m *messages.Interruption) {
 		d.tell(ctx, m)
 	}, func(err error) {
 		d.log.Error("an event cannot be read", "error", err)

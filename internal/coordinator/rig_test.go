@@ -68,6 +68,7 @@ type rig struct {
 	bus         *bus.Bus
 	js          jetstream.JetStream
 	definitions *definitions
+	worker      *testkit.Running // the last one started
 }
 
 func newRig(t *testing.T) *rig {
@@ -101,12 +102,16 @@ func (r *rig) lead() *coordinator.Coordinator {
 	return c
 }
 
-// work starts a worker that waits out no closed gate by itself.
-func (r *rig) work(adapter service.Adapter) {
+// work starts a worker that waits out no closed gate by itself. The channel tells which states of queries it has heard of.
+func (r *rig) work(adapter service.Adapter) <-chan messages.QueryState {
 	r.t.Helper()
+	heard := make(chan messages.QueryState, 1000)
 	w := testkit.Worker(r.t, r.bus, worker.Config{ID: "w1", Grace: time.Second, ShortWait: time.Nanosecond},
-		&testkit.Upstreams{Adapter: adapter, QuotaWait: time.Hour}, nil)
-	testkit.Run(r.t, w.Run)
+		&testkit.Upstreams{Adapter: adapter, QuotaWait: time.Hour}, func(p *worker.Ports) {
+			p.Records = testkit.Hearing{Records: p.Records, Heard: heard}
+		})
+	r.worker = testkit.Run(r.t, w.Run)
+	return heard
 }
 
 func sites(n int) *query.Spec {

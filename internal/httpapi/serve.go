@@ -45,7 +45,7 @@ func (a Address) Listen(ctx context.Context) (net.Listener, error) {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", a.Addr, err)
+		return nil, fmt.Errorf("listen on %s: %w; choose another address", a.Addr, err)
 	}
 	// A name is judged by what it turned out to be. Nobody has been answered yet.
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !a.AllowUnauthenticated && (!ok || !tcp.IP.IsLoopback()) {

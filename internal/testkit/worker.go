@@ -61,3 +61,19 @@ type Results struct{ *bus.Bus }
 func (r Results) NewResult(query, attempt string) worker.Result {
 	return r.Bus.NewResult(query, attempt)
 }
+
+// Hearing is worker.Records that tell each state of a query once the worker has heard of it.
+type Hearing struct {
+	worker.Records
+	Heard chan<- messages.QueryState // with room for all of them
+}
+
+// WatchQueries is worker.Records'.
+func (h Hearing) WatchQueries(ctx context.Context, on func(string, *messages.Query, uint64, error), caughtUp func()) error {
+	return h.Records.WatchQueries(ctx, func(id string, q *messages.Query, revision uint64, err error) {
+		on(id, q, revision, err)
+		if q != nil {
+			h.Heard <- q.State
+		}
+	}, caughtUp)
+}

@@ -118,6 +118,7 @@ func TestAStopDuringBackoffHandsBack(t *testing.T) {
 }
 
 func TestWhatCameUnderALostLeaseIsThrownAway(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, 2*time.Second)
 	stolen := make(chan struct{})
 	script := testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {
@@ -217,7 +218,7 @@ func (r *rig) hear(script service.Adapter, state messages.QueryState, edit func(
 		if edit != nil {
 			edit(s)
 		}
-		s.ports = func(p *worker.Ports) { p.Records = hearing{p.Records, heard} }
+		s.ports = func(p *worker.Ports) { p.Records = testkit.Hearing{Records: p.Records, Heard: heard} }
 	})
 	r.setState(state)
 	for testkit.Receive(r.t, "word of the query", heard) != state {
@@ -286,7 +287,7 @@ func TestAWalkThatHasBegunIsFinishedWhenTheQueryStops(t *testing.T) {
 		}
 		return testkit.Rows("a", 0, 1, "p2"), nil
 	}), func(s *setup) {
-		s.ports = func(p *worker.Ports) { p.Records = hearing{p.Records, heard} }
+		s.ports = func(p *worker.Ports) { p.Records = testkit.Hearing{Records: p.Records, Heard: heard} }
 	})
 	r.publish(items(1)...)
 	testkit.Receive(t, "first request", onClose(second))

@@ -155,21 +155,6 @@ func rowsOf(_ context.Context, c testkit.Call) (service.Page, error) {
 	return testkit.Rows(c.Task, 0, 1, ""), nil
 }
 
-// hearing tells when the worker has heard of a state of a query.
-type hearing struct {
-	worker.Records
-	heard chan messages.QueryState
-}
-
-func (h hearing) WatchQueries(ctx context.Context, on func(string, *messages.Query, uint64, error), caughtUp func()) error {
-	return h.Records.WatchQueries(ctx, func(id string, q *messages.Query, revision uint64, err error) {
-		on(id, q, revision, err)
-		if q != nil {
-			h.heard <- q.State
-		}
-	}, caughtUp)
-}
-
 func (r *rig) setState(state messages.QueryState) {
 	r.t.Helper()
 	q, revision, err := r.bus.LoadQuery(r.t.Context(), "q")

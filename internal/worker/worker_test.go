@@ -94,6 +94,7 @@ func TestAPartialWalkIsNeverAResult(t *testing.T) {
 }
 
 func TestASlotIsHeldForEachRequestAndNotDuringBackoff(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	sent, answer := make(chan int), make(chan error)
 	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -337,6 +338,7 @@ func (n noUpstreams) Upstream(context.Context, *messages.Item) (*worker.Upstream
 }
 
 func TestAStoreThatCannotBeAskedLeavesTheItem(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, time.Second) // the queue's patience is a second and a half
 	flaky := &flakyUpstreams{ok: &testkit.Upstreams{Adapter: testkit.NewScript(rowsOf)}, errs: []error{errors.New("store away")}}
 	r.work("w1", nil, func(s *setup) { s.ports = func(p *worker.Ports) { p.Upstreams = flaky } })

@@ -112,6 +112,10 @@ func (e *Embedded) Run(ctx context.Context) error {
 	parts.Go(func() error {
 		defer stop()
 		work, ctx := errgroup.WithContext(ctx)
+		work.Go(func() error {
+			<-ctx.Done() // with no worker of its own it leads for those of other processes
+			return nil
+		})
 		for _, w := range e.workers {
 			work.Go(func() error { return w.Run(ctx) })
 		}

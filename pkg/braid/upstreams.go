@@ -112,6 +112,7 @@ func refuse(err error) error {
 // policy is how often a service's requests are sent again: the definition's numbers, and the bounds it has no words for.
 func policy(declared service.Retry) retry.Policy {
 	p := retry.Default()
-	p.Attempts, p.Base, p.Cap = declared.Attempts, declared.Base, declared.Cap
+	// A definition counts attempts, the first one included; a policy counts what comes after it.
+	p.Attempts, p.Base, p.Cap = declared.Attempts-1, declared.Base, declared.Cap
 	return p
 }

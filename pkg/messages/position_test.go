@@ -100,7 +100,7 @@ func FuzzParsePosition(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if string(p) != text || p.Compare(p) != 0 || p.Index() < 0 || p.Compare(p+".0") >= 0 {
+		if string(p) != text || p.Compare(messages.Position(text)) != 0 || p.Index() < 0 || p.Compare(p+".0") >= 0 {
 			t.Errorf("%q is the position %q at %d", text, p, p.Index())
 		}
 	})

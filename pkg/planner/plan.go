@@ -2,6 +2,7 @@ package planner
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -72,9 +73,7 @@ func (g *grid) All() iter.Seq[Chunk] {
 
 func (g *grid) chunk(at []int) Chunk {
 	values := make(service.Values, len(g.fixed)+len(at))
-	for name, v := range g.fixed {
-		values[name] = v
-	}
+	maps.Copy(values, g.fixed)
 	for i, a := range g.axes {
 		values[a.param] = a.pieces[at[i]]
 	}

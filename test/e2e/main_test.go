@@ -28,7 +28,11 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "folder for the binaries:", err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
 	if err := build(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -20,7 +20,7 @@ func TestADataDirectoryThatCannotBeUsedIsNamed(t *testing.T) {
 	d.run("run", "q.yaml", "-o", "t.csv").mustExit(t, 1).mustSay(t, d.data, "--data-dir")
 	d.data = filepath.Join(d.data, "below")
 	d.args[1] = d.data
-	d.run("list").mustExit(t, 1).mustSay(t, d.data, "--data-dir")
+	d.run("list").mustExit(t, 1).mustSay(t, "a-file", "--data-dir")
 	if n := up.Counters().Requests; n != 0 {
 		t.Errorf("%d requests were sent", n)
 	}

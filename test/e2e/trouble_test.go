@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/braidhq/braid/internal/simulator"
@@ -102,23 +104,44 @@ collections:
     key: [huc]
 `
 
+// gaugesDesk has a query for that service, answered by server.
+func gaugesDesk(t *testing.T, server *httptest.Server) *desk {
+	t.Helper()
+	d := newDesk(t, nil)
+	d.write("services/gauges.yaml", gauges)
+	d.args = append(d.args, "--services-dir", d.path("services"), "--service-url", "gauges="+server.URL+"/v1")
+	d.write("q.yaml", "schema: query/v1\nservice: gauges\ncollection: basins\nwhere: {}\n")
+	return d
+}
+
+func TestCredentialsThatAreRefusedExit4AfterOneRequest(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		var asked atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			http.Error(w, `{"error": "who are you?"}`, status)
+		}))
+		t.Cleanup(server.Close)
+		d := gaugesDesk(t, server)
+		d.run("run", "q.yaml", "-o", "t.csv").mustExit(t, 4).
+			mustSay(t, fmt.Sprintf("HTTP %d", status), "check the credentials", "braid resume")
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%d requests, want 1: the same credentials would be refused again", n)
+		}
+	}
+}
+
 func TestCodesWithZerosInFrontStayTextInEveryFormat(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("secret") != "" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"items": [
 			{"huc": "010900020502", "parameter_code": "00060", "value": "1.50", "statistic": "00003"},
 			{"huc": "010900020503", "parameter_code": "00065", "value": "2", "statistic": "00001"}]}`))
 	}))
 	defer server.Close()
-	d := newDesk(t, nil)
-	d.write("services/gauges.yaml", gauges)
-	d.args = append(d.args, "--services-dir", d.path("services"), "--service-url", "gauges="+server.URL+"/v1")
-	d.write("q.yaml", "schema: query/v1\nservice: gauges\ncollection: basins\nwhere: {}\n")
+	d := gaugesDesk(t, server)
 	d.run("run", "q.yaml", "-o", "t.csv", "-o", "t.jsonl", "-o", "t.parquet").mustExit(t, 0)
 	rows := readCSV(t, d.read("t.csv"))
 	if len(rows) != 2 || rows[0]["huc"] != "010900020502" || rows[0]["parameter_code"] != "00060" || rows[0]["statistic"] != "00003" {

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -70,16 +69,6 @@ func sitesOf(t *testing.T, e simulator.Exchange) []string {
 	return sites
 }
 
-// asked counts the requests of a log by the first site of their chunk.
-func asked(t *testing.T, log []simulator.Exchange) map[string]int {
-	t.Helper()
-	count := map[string]int{}
-	for _, e := range log {
-		count[sitesOf(t, e)[0]]++
-	}
-	return count
-}
-
 // mustNotAskFor fails when a chunk that was complete has been asked for again.
 func mustNotAskFor(t *testing.T, log []simulator.Exchange, complete map[string]bool) {
 	t.Helper()
@@ -91,5 +80,3 @@ func mustNotAskFor(t *testing.T, log []simulator.Exchange, complete map[string]b
 		}
 	}
 }
-
-func keys(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) }
