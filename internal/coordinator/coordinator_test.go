@@ -116,7 +116,7 @@ func TestAnInterruptionStopsAndAResumeCompletes(t *testing.T) {
 	if err != nil || survey.Completed.Roots() == 0 || survey.Completed.Roots() > 10 {
 		t.Fatalf("%d positions are complete, %v", survey.Completed.Roots(), err)
 	}
-	before := len(script.Calls())
+	before, queued := len(script.Calls()), testkit.Published(t, r.js, "ITEMS")
 	exhausted.Store("refilled", true)
 	testkit.Until(t, "the gate is open again", func() bool { return time.Now().After(stopped.Stop.Until) })
 	if resumed := r.resume(c, q.ID); resumed.Run != 2 || resumed.Stop != nil {
@@ -125,6 +125,9 @@ func TestAnInterruptionStopsAndAResumeCompletes(t *testing.T) {
 	r.settles(q.ID, 2, messages.Complete)
 	if n, want := len(script.Calls())-before, 2*(20-survey.Completed.Roots()); n != want {
 		t.Errorf("the resume took %d requests, want %d: those of the chunks without a result", n, want)
+	}
+	if n, want := testkit.Published(t, r.js, "ITEMS")-queued, 20-survey.Completed.Roots(); n != want {
+		t.Errorf("the resume queued %d items, want %d: those without a result", n, want)
 	}
 	if _, err := c.Resume(t.Context(), q.ID, coordinator.ResumeOptions{}); !errors.Is(err, query.ErrState) {
 		t.Errorf("resume of a complete query gave %v, want ErrState", err)

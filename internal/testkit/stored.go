@@ -28,12 +28,23 @@ func JetStream(t testing.TB, server *bus.Server) jetstream.JetStream {
 	return js
 }
 
-// Stored counts the messages of a stream.
+// Stored counts the messages that a stream holds.
 func Stored(t testing.TB, js jetstream.JetStream, stream string) int {
+	t.Helper()
+	return int(state(t, js, stream).Msgs) //nolint:gosec // tests store few
+}
+
+// Published counts the messages that a stream has ever taken.
+func Published(t testing.TB, js jetstream.JetStream, stream string) int {
+	t.Helper()
+	return int(state(t, js, stream).LastSeq) //nolint:gosec // tests store few
+}
+
+func state(t testing.TB, js jetstream.JetStream, stream string) jetstream.StreamState {
 	t.Helper()
 	s, err := js.Stream(t.Context(), stream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int(s.CachedInfo().State.Msgs) //nolint:gosec // tests store few
+	return s.CachedInfo().State
 }

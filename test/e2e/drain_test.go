@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e
 
 import (
@@ -18,6 +20,9 @@ func TestAWorkerThatIsToldToStopHandsOverWithoutAWait(t *testing.T) {
 	}{
 		{"finishing what it has", 40 * time.Millisecond, 20 * time.Second, 0},
 		{"handing back what takes longer than its grace", 1500 * time.Millisecond, 200 * time.Millisecond, lossCap * lossPages},
+	}
+	if testing.Short() {
+		tests = tests[1:]
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e
 
 import (
@@ -11,7 +13,7 @@ import (
 
 func TestAWorkerThatFreezesForLongerThanItsLeaseChangesNothing(t *testing.T) {
 	t.Parallel()
-	const sites, chunks, ttl, frozen = 400, 200, 2 * time.Second, 5 * time.Second
+	const sites, chunks, ttl, frozen = 560, 280, 2 * time.Second, 5 * time.Second
 	up := newUpstream(t, simulator.Config{Latency: 50 * time.Millisecond, PageRows: 400})
 	want := calmTable(t, up, sites, chunks)
 	c := newCluster(t, up, clusterConfig{leaseTTL: ttl, inFlight: lossCap, grace: 20 * time.Second})

@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e
 
 import (
@@ -46,6 +48,9 @@ func TestTroubleAtTheServiceIsToldAndAResumeAfterItFinishes(t *testing.T) {
 		{"a next link that leads nowhere new", func(c *simulator.Config) {
 			c.PageRows, c.Faults = 400, []simulator.Fault{{Kind: simulator.FaultRepeatedNext, After: 2}}
 		}, 3, []string{"circle", "braid resume"}},
+	}
+	if testing.Short() {
+		tests = tests[:1]
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
