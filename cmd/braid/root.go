@@ -213,6 +213,6 @@ func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
 	flags.IntVar(&a.embedded.inFlight, "in-flight", 0, "requests in flight at the service, over all workers (default: as its definition says)")
 	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
 	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "flush to disk each second and not at each write: a power cut may cost the last second's results")
-	flags.DurationVar(&a.embedded.leaseTTL, "lease-ttl", 30*time.Second, "a dead worker's slots are free again after this")
+	flags.DurationVar(&a.embedded.leaseTTL, "lease-ttl", 10*time.Second, "a dead worker's slots are free again after this")
 	flags.DurationVar(&a.embedded.grace, "grace", 20*time.Second, "after a stop, how long requests in flight may take to finish")
 }

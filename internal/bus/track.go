@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -62,7 +63,7 @@ func (b *Bus) follow(ctx context.Context, stream, subject string, headersOnly bo
 		}
 	}
 	catchUp(info.NumPending)
-	incoming, err := consumer.Messages(jetstream.PullMaxMessages(1000))
+	incoming, err := consumer.Messages(jetstream.PullMaxMessages(1000), jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(2*time.Second))
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", subject, translate(err))
 	}

@@ -165,7 +165,8 @@ func (c *chunk) acquire(ctx context.Context) error {
 // closeGate closes the service for all workers, and for this one at once.
 func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) error {
 	gate := &messages.Gate{
-		V: messages.Version, Service: c.item.Service, Until: c.quotaUntil(answer), Reason: messages.Text(answer.Message),
+		V: messages.Version, Service: c.item.Service, Until: c.quotaUntil(answer),
+		Status: answer.Status, Reason: messages.Text(answer.Message),
 		Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}
 	c.w.board.gate(gate)
@@ -192,11 +193,8 @@ func (c *chunk) waitForGate(ctx context.Context, gate *messages.Gate) error {
 	c.release(ctx)
 	wait := gate.Until.Sub(c.w.ports.Now())
 	if wait > c.w.cfg.ShortWait {
-		status, reason := 0, "the gate of "+c.item.Service+" is closed: "+gate.Reason
-		if c.refusal != nil && c.refusal.Class == service.ClassQuota {
-			status, reason = c.refusal.Status, c.refusal.Message
-		}
-		return c.interrupt(messages.QuotaExhausted, status, reason, gate.Until)
+		// Whether this item met the refusal itself or was turned away by the gate: the evidence is the same.
+		return c.interrupt(messages.QuotaExhausted, gate.Status, gate.Reason, gate.Until)
 	}
 	return c.backOff(ctx, wait)
 }

@@ -24,7 +24,7 @@ type Definitions struct {
 }
 
 // Pinned gives the definition of a service as a query keeps it. An unknown name is an error that wraps
-// service.ErrUnknownService and names the nearest ones.
+// ErrUnknownService and names the nearest ones.
 func (d Definitions) Pinned(name string) ([]byte, error) {
 	file, text, err := d.text(name)
 	if err != nil {

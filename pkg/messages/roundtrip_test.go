@@ -134,7 +134,7 @@ func (d draw) service() wire {
 }
 
 func (d draw) gate() wire {
-	return &messages.Gate{V: 1, Service: d.name(), Until: d.time(), Reason: d.text(), Worker: d.name(), At: d.time()}
+	return &messages.Gate{V: 1, Service: d.name(), Until: d.time(), Status: 429, Reason: d.text(), Worker: d.name(), At: d.time()}
 }
 
 func (d draw) worker() wire {

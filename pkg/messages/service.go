@@ -53,6 +53,7 @@ type Gate struct {
 	V       int       `json:"v"`
 	Service string    `json:"service"`
 	Until   time.Time `json:"until"`
+	Status  int       `json:"status,omitempty"` // HTTP status of the refusal
 	Reason  string    `json:"reason"`
 	Worker  string    `json:"worker"` // who met the refusal
 	At      time.Time `json:"at"`
@@ -60,7 +61,7 @@ type Gate struct {
 
 // Validate reports the first field that is missing or out of bounds.
 func (m *Gate) Validate() error {
-	return firstError(checkVersion(m.V), field("service", CheckName(m.Service)), checkText("reason", m.Reason), field("worker", CheckName(m.Worker)))
+	return firstError(checkVersion(m.V), field("service", CheckName(m.Service)), field("status", checkStatus(m.Status)), checkText("reason", m.Reason), field("worker", CheckName(m.Worker)))
 }
 
 // Encode validates m and gives its wire form.

@@ -105,7 +105,7 @@ func words() []word {
 			V: 1, Query: "q1", Run: 2, Completed: 10, Failed: 1, Waiting: 3, Rows: 100, Pages: 12, Requests: 14, Bytes: 5000, Updated: noon(1),
 		}, messages.DecodeProgress),
 		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second}, messages.DecodeService),
-		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Reason: "429", Worker: "w1", At: noon(1)}, messages.DecodeGate),
+		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Status: 429, Reason: "over the limit", Worker: "w1", At: noon(1)}, messages.DecodeGate),
 		wordOf("worker", &messages.Worker{
 			V: 1, ID: "w1", Host: "alpha.example.org", Version: "v1.0.0", Concurrency: 32, Running: 4, Started: noon(0), Seen: noon(1),
 		}, messages.DecodeWorker),
