@@ -180,9 +180,12 @@ func TestFaultsOfTheServiceDoNotShowInTheTable(t *testing.T) {
 	want := undisturbed(t, base)
 	err := s.Update(func(c *simulator.Config) {
 		c.Faults = []simulator.Fault{
-			{Kind: simulator.FaultResetAfter, After: 1, Times: 1}, {Kind: simulator.FaultCutJSON, After: 2, Times: 1},
-			{Kind: simulator.FaultEmptyPage, After: 3, Times: 1}, {Kind: simulator.Fault502, After: 4, Times: 1},
-			{Kind: simulator.FaultWrongCount, After: 5, Times: 1}, {Kind: simulator.FaultTruncated, After: 6, Times: 1},
+			{Kind: simulator.FaultResetAfter, After: 1, Times: 1},
+			{Kind: simulator.FaultCutJSON, After: 2, Times: 1},
+			{Kind: simulator.FaultEmptyPage, After: 3, Times: 1},
+			{Kind: simulator.Fault502, After: 4, Times: 1},
+			{Kind: simulator.FaultWrongCount, After: 5, Times: 1},
+			{Kind: simulator.FaultTruncated, After: 6, Times: 1},
 		}
 	})
 	if err != nil {

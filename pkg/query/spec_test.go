@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -83,7 +84,7 @@ func FuzzDecodeSpecReadsWhatItWrites(f *testing.F) {
 			t.Fatal(err)
 		}
 		twice, err := again.Encode()
-		if err != nil || string(once) != string(twice) {
+		if err != nil || !bytes.Equal(once, twice) {
 			t.Errorf("%s became %s, %v", once, twice, err)
 		}
 	})

@@ -133,8 +133,9 @@ func (s step) accepts(position int, element gjson.Result) bool {
 	case stepFilter:
 		member, ok := memberOf(element, s.name)
 		return ok && textOf(member) == s.value
+	default:
+		return true
 	}
-	return true
 }
 
 // first gives the first value that the path selects.

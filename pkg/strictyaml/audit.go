@@ -56,6 +56,7 @@ func (a *auditor) walk(n Node, depth int) {
 		}
 	case yaml.MappingNode:
 		a.walkMapping(n, depth)
+	default: // nothing lies below
 	}
 }
 

@@ -75,8 +75,9 @@ func (n Node) Len() int {
 		return len(n.yaml.Content)
 	case Mapping:
 		return len(n.yaml.Content) / 2
+	default:
+		return 0
 	}
-	return 0
 }
 
 // Entries gives the keys and values of a mapping in the order of the file.
