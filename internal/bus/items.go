@@ -64,6 +64,9 @@ func translatePublish(err error) error {
 		}
 		return fmt.Errorf("%w: %w; free some space, or remove queries that are no longer needed", messages.ErrStoreFull, err)
 	}
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return fmt.Errorf("%w: %w; raise max_payload of the NATS server", messages.ErrInvalid, err)
+	}
 	if errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionClosed) {
 		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
 	}

@@ -275,6 +275,9 @@ func (d *driver) save(ctx context.Context, state messages.QueryState, stop *mess
 		dated.At = q.Updated
 		q.Stop = &dated
 	}
+	if state == messages.Interrupted && q.Stop != nil {
+		q.Interrupt(q.Stop, d.run.Progress(q.Updated).Completed)
+	}
 	revision, err := d.c.ports.Queries.SaveQuery(ctx, &q, d.at.revision)
 	if err != nil {
 		return err

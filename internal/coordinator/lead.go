@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // seen is a query's record as the watch showed it.
@@ -108,6 +110,9 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 	o.drivers[s.id] = box
 	o.running.Go(func() {
 		last, err := work(ctx, s, box)
+		if unrunnable(err) {
+			last, err = c.giveUp(ctx, last, err)
+		}
 		if err != nil && ctx.Err() == nil {
 			c.log.Warn("cannot go on with the query now, trying again", "query", s.id, "error", err)
 			pause(ctx, time.Second)
@@ -118,6 +123,40 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 		case <-ctx.Done():
 		}
 	})
+}
+
+// unrunnable tells whether a query can never go on as it is: trying again would fail the same way.
+func unrunnable(err error) bool {
+	for _, target := range []error{
+		query.ErrFingerprint, query.ErrSpec, query.ErrInvalid, service.ErrPinned, messages.ErrInvalid, messages.ErrVersion, messages.ErrDamaged, messages.ErrNotFound,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp settles a query that can never go on as it is, with the reason for people.
+func (c *Coordinator) giveUp(ctx context.Context, s seen, cause error) (seen, error) {
+	if s.query == nil {
+		return s, nil
+	}
+	c.log.Error("the query cannot go on", "query", s.id, "error", cause)
+	q := *s.query
+	q.State, q.Updated = messages.Failed, c.ports.Now()
+	q.Stop = &messages.Stop{
+		Kind: messages.StopFailure, Class: "query", Reason: messages.Text(cause.Error()), At: q.Updated,
+		Hint: "what is complete can be taken with --partial; to have all of it, run the query anew",
+	}
+	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
+	if errors.Is(err, messages.ErrConflict) {
+		return c.reload(ctx, s)
+	}
+	if err != nil {
+		return s, err
+	}
+	return seen{id: s.id, query: &q, revision: revision, old: s.old}, c.ports.Items.PurgeItems(ctx, q.Service, q.ID)
 }
 
 // waitAndResume resumes an interrupted query when its time has come. Any change of the record ends the wait.

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,7 +40,7 @@ func prepare(spec *query.Spec, definition []byte, inFlight int, now time.Time) (
 	}
 	shape := collection.Shape()
 	shape.Select = spec.Select
-	if err := shape.Validate(); err != nil {
+	if err := errors.Join(shape.Validate(), checkSelect(shape)); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
 	plan, err := planner.Divide(collection, spec.Values, planner.Options{MaxChunks: spec.MaxChunks, Now: now})

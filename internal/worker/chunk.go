@@ -86,7 +86,13 @@ func (c *chunk) walk(ctx context.Context) error {
 	columns, err := c.pages(ctx, result)
 	if err == nil {
 		c.release(ctx) // the last request has been answered; the commit needs no slot
-		return c.commit(ctx, result, columns)
+		err = c.commit(ctx, result, columns)
+		if err == nil {
+			return nil
+		}
+	}
+	if errors.Is(err, messages.ErrInvalid) {
+		err = &failed{unstorable(err)}
 	}
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -165,6 +171,8 @@ func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHead
 		return nil
 	case errors.Is(err, messages.ErrStoreFull):
 		return c.interrupt(messages.ServiceInterrupted, 0, err.Error(), time.Time{})
+	case errors.Is(err, messages.ErrInvalid) && h.Outcome != messages.OutcomeFailed:
+		return &failed{unstorable(err)}
 	case err != nil:
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -194,6 +202,14 @@ func (c *chunk) release(ctx context.Context) {
 			c.log.Warn("slot not released; it expires", "error", err)
 		}
 	})
+}
+
+// unstorable is the failure of a chunk whose result no store takes: fetching it again would give the same.
+func unstorable(err error) *messages.Failure {
+	return &messages.Failure{
+		Class: string(service.ClassBadPage), Message: "the result cannot be stored: " + err.Error(),
+		Hint: "ask for less in one request: raise max_chunks, or narrow the query",
+	}
 }
 
 func failureOf(e *service.ResponseError) *messages.Failure {

@@ -84,7 +84,7 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 		}
 	}
 	up := &worker.Upstream{
-		Adapter: adapter, Retry: policy(o.definition.Retry), QuotaWait: time.Hour,
+		Adapter: adapter, Gate: gateName(o.definition), Retry: policy(o.definition.Retry), QuotaWait: time.Hour,
 		MaxPages: collection.Paging().MaxPages, RepeatEnd: collection.Paging().Repeat == service.RepeatEnd,
 	}
 	if quotas := o.definition.Quotas; len(quotas) > 0 {
@@ -107,6 +107,11 @@ func (u *upstreams) forgetOne() {
 // refuse turns what is wrong with a definition into a failure of the items that name it.
 func refuse(err error) error {
 	return &service.ResponseError{Class: service.ClassBadRequest, Message: err.Error(), Err: err}
+}
+
+// gateName names the gate of a service at one address.
+func gateName(d *service.Definition) string {
+	return d.Name[:min(len(d.Name), 48)] + "-" + service.Digest([]byte(d.BaseURL))[:8]
 }
 
 // policy is how often a service's requests are sent again: the definition's numbers, and the bounds it has no words for.

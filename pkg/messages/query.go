@@ -62,8 +62,10 @@ type Query struct {
 	URL         string        `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
-	WaitUpTo    time.Duration `json:"wait_up_to_ns"`       // the longest pause that the coordinator waits out by itself; 0: none
-	AllowBad    bool          `json:"allow_bad,omitempty"` // values that do not convert are no reason to call the table wrong
+	WaitUpTo    time.Duration `json:"wait_up_to_ns"`        // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	StuckSince  time.Time     `json:"stuck_since,omitzero"` // of the first interruption since which no position was completed
+	StuckAt     int           `json:"stuck_at,omitempty"`   // positions that were complete then
+	AllowBad    bool          `json:"allow_bad,omitempty"`  // values that do not convert are no reason to call the table wrong
 	Stop        *Stop         `json:"stop,omitempty"`
 	Created     time.Time     `json:"created"`
 	Updated     time.Time     `json:"updated"`
@@ -107,7 +109,23 @@ func (m *Query) ResumeAt() time.Time {
 // ResumesByItself tells whether the coordinator waits out the query's interruption, and resumes it at ResumeAt.
 func (m *Query) ResumesByItself() bool {
 	at := m.ResumeAt()
-	return !at.IsZero() && m.WaitUpTo > 0 && at.Sub(m.Stop.At) <= m.WaitUpTo
+	if at.IsZero() || m.WaitUpTo <= 0 {
+		return false
+	}
+	since := m.Stop.At
+	if !m.StuckSince.IsZero() {
+		since = m.StuckSince
+	}
+	return at.Sub(since) <= m.WaitUpTo
+}
+
+// Interrupt makes the query interrupted because of stop, with completed positions complete. Waiting is counted from the
+// first interruption since which nothing was completed, so that a service that stays away ends it.
+func (m *Query) Interrupt(stop *Stop, completed int) {
+	if m.StuckSince.IsZero() || completed > m.StuckAt {
+		m.StuckSince, m.StuckAt = stop.At, completed
+	}
+	m.State, m.Stop = Interrupted, stop
 }
 
 func (s QueryState) check() error {

@@ -48,7 +48,7 @@ func DecodeService(data []byte) (*Service, error) {
 	return decode[Service]("service", data, maxServiceBytes)
 }
 
-// Gate is a service's open or closed state, shared by all workers: no request starts before Until.
+// Gate is the open or closed state of a service at one address, shared by all workers: no request starts before Until.
 type Gate struct {
 	V       int       `json:"v"`
 	Service string    `json:"service"`
