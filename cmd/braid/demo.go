@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/internal/simulator"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
@@ -31,16 +32,17 @@ const (
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	var out string
+	var dir string
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the whole in under a minute, offline: a quota pause, a resume, and a table that is the same as without",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.demo(cmd.Context(), out)
+			return a.demo(cmd.Context(), dir)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "folder for the tables (default: a new temporary one)")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for the tables (default: a new temporary one)")
+	settings.OnlyFlags(cmd.Flags(), "dir")
 	return cmd
 }
 
@@ -55,7 +57,8 @@ func (a *app) demo(ctx context.Context, dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("folder for the demo: %w", err)
 	}
-	serving, stop := context.WithCancel(ctx)
+	// The service outlives a stop of the demo, so that requests in flight are answered.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	upstream := simulator.New(simulator.Config{Latency: demoLatency, PageRows: demoPage})
 	base, wait, err := upstream.Serve(serving, "127.0.0.1:0")
 	if err != nil {
@@ -65,6 +68,10 @@ func (a *app) demo(ctx context.Context, dir string) (err error) {
 	defer func() {
 		stop()
 		err = errors.Join(err, wait())
+		if ctx.Err() != nil && err != nil {
+			a.line("stopped", "the demo was stopped; nothing of it goes on, and %s can be deleted", dir)
+			err = &exitError{code: exitInterrupted, err: err, said: true}
+		}
 	}()
 	a.say("A simulated USGS service: %d ms a request, %d requests per %s, then 429. Cap: %d in flight.",
 		demoLatency.Milliseconds(), demoQuota, demoWindow, demoCap)
@@ -149,8 +156,13 @@ func (a *app) demoQuery(ctx context.Context, upstream *simulator.Simulator, s *s
 		return err
 	}
 	result.took = time.Since(started)
-	if result.status.Query.State != messages.Complete {
-		return a.notComplete(result.status)
+	// There is nothing to go on with: the service of the demo ends with it.
+	if q := result.status.Query; q.State != messages.Complete {
+		err := fmt.Errorf("the demo's query is %s", q.State)
+		if q.Stop != nil {
+			err = fmt.Errorf("%w: %s", err, failureText(q.Stop))
+		}
+		return &exitError{code: exitIncomplete, err: err}
 	}
 	for _, path := range []string{result.parquet, result.csv} {
 		t := target{path: path, replace: true}

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // written is one file that the table went to.
@@ -62,55 +64,114 @@ func (a *app) whereHint() string {
 // notComplete tells how a query that did not complete stands, and gives the exit code as an error.
 func (a *app) notComplete(s *messages.Status) error {
 	q, p := s.Query, s.Progress
-	hint := a.resumeHint(q, false)
-	code, reason := exitIncomplete, ""
-	if q.Stop != nil {
-		reason = q.Stop.Reason
-	}
-	switch {
-	case q.State == messages.Cancelled:
-		a.line("stopped", "%s", reason)
-		hint = ""
-	case q.State == messages.Failed:
-		a.line("error", "chunk %s failed: %s", q.Stop.Position, failureText(q.Stop))
-		if q.Stop.Class == "auth" {
-			code = exitCredentials
-		}
-	case q.Stop != nil && (q.Stop.Kind == messages.StopDrained):
-		a.line("stopped", "%s", reason)
-		code = exitInterrupted
-	case q.Stop != nil && q.Stop.Kind == string(messages.QuotaExhausted):
-		a.line("paused", "the quota of %s is used up: %s", q.Service, reason)
-		code, hint = exitPaused, a.resumeHint(q, true)
-	case q.Stop != nil && q.Stop.Kind == messages.StopDamaged:
-		a.line("error", "%s", reason)
-	default:
-		a.line("paused", "%s was interrupted: %s", q.Service, reason)
-		code = exitPaused
-	}
-	a.line("kept", "%s of %s chunks; none of them will be asked for again", thousands(int64(p.Completed)), thousands(int64(q.Chunks)))
+	code := a.because(q)
+	a.line("kept", "%s", kept(p.Completed, q.Chunks))
 	if at := q.ResumeAt(); !at.IsZero() && code == exitPaused {
-		a.line("next", "%s (%s)", at.Local().Format(time.DateTime), in(time.Until(at)))
+		a.line("next", "%s (%s)", moment(at), in(time.Until(at)))
 	}
-	if q.State == messages.Failed && q.Stop.Hint != "" {
-		a.line("do", "%s; then: %s", q.Stop.Hint, hint)
-	} else if hint != "" {
-		a.line("continue", "%s", hint)
+	for _, step := range a.nextSteps(q) {
+		a.line(step.label, "%s", step.text)
 	}
 	if a.json {
-		if err := a.printJSON(summary{MessageType: "summary", Query: q, Progress: p, Continue: hint}); err != nil {
+		if err := a.printJSON(summary{MessageType: "summary", Query: q, Progress: p, Continue: a.resumeHint(q, stoppedForQuota(q))}); err != nil {
 			return err
 		}
 	}
 	return &exitError{code: code, err: errors.New(string(q.State)), said: true}
 }
 
-func failureText(stop *messages.Stop) string {
-	text := stop.Reason
-	if stop.Status != 0 {
-		text += fmt.Sprintf(" (HTTP %d)", stop.Status)
+// because says why the query does not run, and gives the exit code that tells it to scripts.
+func (a *app) because(q *messages.Query) int {
+	stop := q.Stop
+	switch {
+	case q.State == messages.Failed:
+		a.line("error", "chunk %s failed: %s", stop.Position, failureText(stop))
+		if stop.Class == string(service.ClassAuth) {
+			return exitCredentials
+		}
+		return exitIncomplete
+	case stop == nil:
+		a.line("stopped", "the query is %s", q.State)
+		return exitIncomplete
+	case q.State == messages.Cancelled:
+		a.line("stopped", "%s", stop.Reason)
+		return exitIncomplete
+	case stop.Kind == messages.StopDrained:
+		a.line("stopped", "%s", stop.Reason)
+		return exitInterrupted
+	case stop.Kind == messages.StopDamaged:
+		a.line("error", "%s", stop.Reason)
+		return exitIncomplete
+	case stoppedForQuota(q):
+		a.line("paused", "the quota of %s is used up: %s", q.Service, failureText(stop))
+	default:
+		a.line("paused", "%s was interrupted: %s", q.Service, failureText(stop))
 	}
-	return text
+	return exitPaused
+}
+
+func stoppedForQuota(q *messages.Query) bool {
+	return q.Stop != nil && q.Stop.Kind == string(messages.QuotaExhausted)
+}
+
+// kept says what a resume will not ask for again.
+func kept(completed, chunks int) string {
+	all := count(int64(chunks), "chunk")
+	switch completed {
+	case 0:
+		return "nothing yet: none of " + all + " was complete"
+	case 1:
+		return "1 of " + all + "; it will not be asked for again"
+	}
+	return thousands(int64(completed)) + " of " + all + "; none of them will be asked for again"
+}
+
+// step is one thing that a person can do about a query.
+type step struct{ label, text string }
+
+// nextSteps are the exact commands that lead on from where the query stands. A resume runs the query and the service
+// definition as they were submitted: what has been corrected since is another query.
+func (a *app) nextSteps(q *messages.Query) []step {
+	resume := a.resumeHint(q, stoppedForQuota(q))
+	switch q.State {
+	case messages.Complete:
+		return []step{{"export", a.exportHint(q.ID)}}
+	case messages.Cancelled:
+		return []step{{"continue", resume}, {"remove", "braid rm " + q.ID + a.whereHint()}}
+	case messages.Failed:
+		return failedSteps(q.Stop, resume)
+	case messages.Interrupted:
+		return []step{{"continue", resume}}
+	case messages.Running, messages.Stopping:
+	}
+	return nil
+}
+
+func failedSteps(stop *messages.Stop, resume string) []step {
+	var steps []step
+	if stop.Class == string(service.ClassAuth) {
+		if stop.Hint != "" {
+			steps = append(steps, step{"do", stop.Hint})
+		}
+		return append(steps, step{"continue", resume})
+	}
+	do := "correct the query and run it anew (braid run QUERY.yaml)"
+	if stop.Hint != "" {
+		do = stop.Hint + "; " + do
+	}
+	return []step{{"do", do}, {"again", resume + " tries this one again as it is"}}
+}
+
+// failureText is what went wrong, with the status of the answer unless the text has it.
+func failureText(stop *messages.Stop) string {
+	status := fmt.Sprintf("HTTP %d", stop.Status)
+	switch {
+	case stop.Status == 0 || strings.Contains(stop.Reason, status):
+		return stop.Reason
+	case stop.Reason == "":
+		return status
+	}
+	return stop.Reason + " (" + status + ")"
 }
 
 func in(d time.Duration) string {
@@ -126,17 +187,38 @@ func (a *app) complete(s *messages.Status, outputs []written, took time.Duration
 	for _, o := range outputs {
 		rows = o.Report.Rows
 	}
-	a.line("complete", "%s rows  ·  %s requests  ·  %s", thousands(rows), thousands(s.Progress.Requests), span(took))
-	bad := false
+	a.line("complete", "%s  ·  %s  ·  %s", count(rows, "row"), count(s.Progress.Requests, "request"), span(took))
 	for _, o := range outputs {
 		if o.Path != "-" {
 			a.line("table", "%s (%s)", o.Path, fileSize(o.Bytes))
 		}
 	}
+	if len(outputs) == 0 {
+		a.line("export", "%s", a.exportHint(s.Query.ID))
+	}
+	return a.described(s, outputs)
+}
+
+// exported tells what a table is that was written from what is kept.
+func (a *app) exported(s *messages.Status, outputs []written) error {
+	for _, o := range outputs {
+		if o.Path == "-" {
+			a.line("table", "%s", count(o.Report.Rows, "row"))
+		} else {
+			a.line("table", "%s (%s, %s)", o.Path, count(o.Report.Rows, "row"), fileSize(o.Bytes))
+		}
+	}
+	if q := s.Query; q.State != messages.Complete {
+		a.line("partial", "the query is %s: rows are missing from this table", q.State)
+	}
+	return a.described(s, outputs)
+}
+
+// described tells what is notable about the table, and makes bad values an error unless the query allows them.
+func (a *app) described(s *messages.Status, outputs []written) error {
+	bad := false
 	if len(outputs) > 0 {
 		bad = a.describe(outputs[0].Report)
-	} else {
-		a.line("export", "%s", a.exportHint(s.Query.ID))
 	}
 	if a.json {
 		if err := a.printJSON(summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs}); err != nil {
@@ -152,14 +234,14 @@ func (a *app) complete(s *messages.Status, outputs []written, took time.Duration
 // describe tells what was dropped or could not be read, and whether there were bad values.
 func (a *app) describe(r *frame.Report) (bad bool) {
 	if r.Duplicates > 0 {
-		a.line("merged", "%s rows that were sent twice", thousands(r.Duplicates))
+		a.line("merged", "%s that came more than once", count(r.Duplicates, "row"))
 	}
 	if len(r.Unknown) > 0 {
 		a.line("unknown", "fields that the service definition does not declare, kept as text: %v", r.Unknown)
 	}
 	for _, b := range r.Bad {
 		bad = true
-		a.line("bad", "%s values of %s are no %s and are null in the table, such as %q", thousands(b.Count), b.Name, b.Type, b.Originals[0])
+		a.line("bad", "%s of %s that cannot be read as %s, null in the table; the first is %q", count(b.Count, "value"), b.Name, b.Type, b.Originals[0])
 	}
 	if bad {
 		a.line("", "a query may allow this: verify: {bad_values: allow}")

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"text/tabwriter"
+	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +18,7 @@ func (a *app) listCommand() *cobra.Command {
 		Use: "list", Short: "List queries, the newest first", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
-				all, err := s.Statuses(cmd.Context())
+				all, err := s.listed(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -29,14 +32,98 @@ func (a *app) listCommand() *cobra.Command {
 					a.line("none", "no queries yet; braid run QUERY.yaml runs one")
 					return nil
 				}
-				table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(table, "ID\tNAME\tSERVICE\tCOLLECTION\tSTATE\tCHUNKS\tROWS\tCREATED")
-				for _, st := range all {
-					fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d/%d\t%d\t%s\n", st.Query.ID, st.Query.Name, st.Query.Service, st.Query.Collection,
-						st.Query.State, st.Progress.Completed, st.Query.Chunks, st.Progress.Rows, st.Query.Created.Local().Format(time.DateTime))
-				}
-				return table.Flush()
+				return printList(a.stdout, all, time.Now())
 			})
 		},
 	}
+}
+
+// listed gives all queries with their progress. The cache of one that stopped may be older than the stop.
+func (s *session) listed(ctx context.Context) ([]*messages.Status, error) {
+	all, err := s.Statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, status := range all {
+		q, p := status.Query, status.Progress
+		if q.State.Active() || p.Completed == q.Chunks || !p.Updated.Before(q.Updated) {
+			continue
+		}
+		if err := s.survey(ctx, status); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// listWidth is what a terminal shows in one line. Names give way first, down to leastColumn, and then services.
+const (
+	listWidth   = 80
+	leastColumn = 8
+	nameColumn  = 1
+	serviceCol  = 2
+)
+
+// printList writes one line a query. All times have the distance from UTC that the user's clock has now, and the head of
+// their column says it.
+func printList(w io.Writer, all []*messages.Status, now time.Time) error {
+	zone := time.FixedZone(now.Local().Format("-07:00"), offset(now.Local()))
+	rows := [][]string{{"ID", "NAME", "SERVICE", "STATE", "CHUNKS", "ROWS", "CREATED " + zone.String()}}
+	for _, st := range all {
+		rows = append(rows, []string{
+			st.Query.ID, st.Query.Name, st.Query.Service, string(st.Query.State),
+			fmt.Sprintf("%d/%d", st.Progress.Completed, st.Query.Chunks), thousands(st.Progress.Rows), day(st.Query.Created.In(zone), now.In(zone)),
+		})
+	}
+	widths := columnWidths(rows)
+	var text strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = shortened(cell, widths[i])
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		}
+		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func columnWidths(rows [][]string) []int {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	over := 2*(len(widths)-1) - listWidth
+	for _, width := range widths {
+		over += width
+	}
+	for _, column := range []int{nameColumn, serviceCol} {
+		less := min(max(over, 0), max(widths[column]-leastColumn, 0))
+		widths[column] -= less
+		over -= less
+	}
+	return widths
+}
+
+func shortened(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}
+
+func offset(t time.Time) int {
+	_, seconds := t.Zone()
+	return seconds
+}
+
+// day writes a time in twelve characters: of the last half year with the hour, else with the year.
+func day(t, now time.Time) string {
+	if now.Sub(t) < 182*24*time.Hour {
+		return t.Format("Jan _2 15:04")
+	}
+	return t.Format("Jan _2  2006")
 }

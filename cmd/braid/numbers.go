@@ -15,6 +15,17 @@ func thousands(n int64) string {
 	return text
 }
 
+// count writes a number of things: 1 chunk, 2 chunks.
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+// moment writes a time as the user's clock shows it, with the clock's distance from UTC.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
+
 // fileSize writes a number of bytes as people read it.
 func fileSize(n int64) string {
 	switch {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
@@ -53,12 +56,40 @@ func (a *app) printPlan(p *messages.PlanSummary, file string) error {
 	if p.EstimatedRows > 0 {
 		fmt.Fprintf(table, "rows\tabout %s\n", thousands(p.EstimatedRows))
 	}
-	fmt.Fprintf(table, "requests\tat least %s, %d in flight\n", thousands(p.LeastRequests), p.InFlight)
-	fmt.Fprintf(table, "first\t%s\n", p.FirstURL)
+	fmt.Fprintf(table, "requests\tat least %s, at most %d in flight\n", thousands(p.LeastRequests), min(p.InFlight, p.Chunks))
+	fmt.Fprintf(table, "first\t%s\n", cut(p.FirstURL))
 	if p.Chunks > 1 {
-		fmt.Fprintf(table, "last\t%s\n", p.LastURL)
+		fmt.Fprintf(table, "last\t%s\n", cut(p.LastURL))
 	}
 	fmt.Fprintf(table, "plan\t%.16s…\n", p.Fingerprint)
-	fmt.Fprintf(table, "run it\tbraid run %s\n", quoteArg(file))
+	fmt.Fprintf(table, "run it\t%s\n", a.runCommandLine(file))
 	return table.Flush()
+}
+
+const shownURL = 300
+
+// cut keeps a URL short enough to be read; --json has all of it.
+func cut(url string) string {
+	if len(url) <= shownURL {
+		return url
+	}
+	return url[:shownURL] + "…"
+}
+
+// runCommandLine is the command that runs what was planned, with the settings that were given for the plan.
+func (a *app) runCommandLine(file string) string {
+	line := "braid run " + quoteArg(file)
+	for _, given := range []struct{ name, value string }{
+		{"config", a.config}, {"data-dir", a.dataDir}, {"server", a.server}, {"services-dir", a.servicesDir},
+	} {
+		if a.origins[given.name] == settings.FromFlag {
+			line += " --" + given.name + " " + quoteArg(given.value)
+		}
+	}
+	for _, service := range slices.Sorted(maps.Keys(a.serviceURL)) {
+		if a.origins["service-url"] == settings.FromFlag {
+			line += " --service-url " + quoteArg(service+"="+a.serviceURL[service])
+		}
+	}
+	return line
 }

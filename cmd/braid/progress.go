@@ -130,10 +130,14 @@ func (p *barProgress) open(s *messages.Status) {
 }
 
 func (p *barProgress) words(s *messages.Status) string {
-	words := fmt.Sprintf(" %s/%s chunks  %s requests  %s rows  %s", thousands(int64(s.Progress.Completed)), thousands(int64(s.Query.Chunks)),
-		thousands(s.Progress.Requests), thousands(s.Progress.Rows), time.Since(p.started).Round(time.Second))
+	words := fmt.Sprintf(" %s/%s  %s  %s  %s", thousands(int64(s.Progress.Completed)), count(int64(s.Query.Chunks), "chunk"),
+		count(s.Progress.Requests, "request"), count(s.Progress.Rows, "row"), time.Since(p.started).Round(time.Second))
 	if s.Query.ResumesByItself() {
-		return words + "  waits for quota until " + s.Query.ResumeAt().Local().Format(time.TimeOnly)
+		what := "the service"
+		if stoppedForQuota(s.Query) {
+			what = "quota"
+		}
+		return words + "  waits for " + what + " until " + s.Query.ResumeAt().Local().Format(time.TimeOnly)
 	}
 	return words
 }

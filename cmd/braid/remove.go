@@ -12,6 +12,14 @@ func (a *app) removeCommand() *cobra.Command {
 		Use: "rm ID", Short: "Remove a query with all that was kept of it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
+				// What is gone is gone: the first letters of an id are not enough.
+				status, err := s.Status(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if status.Query.ID != args[0] {
+					return usage("write the whole id to remove a query: %s", status.Query.ID)
+				}
 				if err := s.Remove(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -19,7 +27,7 @@ func (a *app) removeCommand() *cobra.Command {
 				if a.json {
 					return a.printJSON(map[string]string{"removed": args[0]})
 				}
-				_, err := fmt.Fprintf(a.stdout, "removed %s\n", args[0])
+				_, err = fmt.Fprintf(a.stdout, "removed %s\n", args[0])
 				return err
 			})
 		},

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/braidhq/braid/internal/output"
-	"github.com/braidhq/braid/pkg/messages"
 )
 
 type writer = io.Writer
@@ -36,10 +35,7 @@ func (a *app) resultsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if partial && status.Query.State != messages.Complete {
-					a.line("partial", "the query is %s: rows are missing from this table", status.Query.State)
-				}
-				return a.complete(status, outputs, 0)
+				return a.exported(status, outputs)
 			})
 		},
 	}

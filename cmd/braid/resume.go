@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -24,6 +25,12 @@ func (a *app) resumeCommand() *cobra.Command {
 			targets, err := parseTargets(out, format)
 			if err != nil {
 				return err
+			}
+			if err := a.checkEmbedded(); err != nil {
+				return err
+			}
+			if a.origins["service-url"] == settings.FromFlag {
+				return usage("a query keeps the address that it was begun with: leave out --service-url, or run the query anew")
 			}
 			return a.resume(cmd.Context(), first(args), targets, wait)
 		},
@@ -46,7 +53,7 @@ func first(args []string) string {
 func (a *app) resume(ctx context.Context, id string, targets []target, wait bool) error {
 	started := time.Now()
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
-		status, err := s.Status(ctx, id)
+		status, err := s.unfinished(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -57,17 +64,17 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 		}
 		if status.Query.State == messages.Complete {
 			a.line("complete", "query %s has nothing left to run", status.Query.ID)
+			if err := mayWrite(targets); err != nil {
+				return err
+			}
 			outputs, err := a.write(ctx, s, status.Query.ID, targets, false)
 			if err != nil {
 				return err
 			}
 			return a.complete(status, outputs, time.Since(started))
 		}
-		if at := status.Query.ResumeAt(); wait && time.Until(at) > time.Second && s.embedded != nil {
-			a.line("waiting", "until %s (%s)", at.Local().Format(time.DateTime), in(time.Until(at)))
-			if !sleepUntil(ctx, at) {
-				return a.notComplete(status)
-			}
+		if err := mayWrite(targets); err != nil {
+			return err
 		}
 		upTo := time.Duration(0)
 		if wait {
@@ -82,13 +89,18 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 	})
 }
 
-func sleepUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// unfinished gives the query with this id; without one the newest that is not complete, else the newest.
+func (s *session) unfinished(ctx context.Context, id string) (*messages.Status, error) {
+	if id == "" {
+		all, err := s.Statuses(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, status := range all {
+			if status.Query.State != messages.Complete {
+				return status, nil
+			}
+		}
 	}
+	return s.Status(ctx, id)
 }

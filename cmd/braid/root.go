@@ -36,6 +36,7 @@ type app struct {
 	progress    string
 	json        bool
 	embedded    embeddedFlags
+	origins     map[string]settings.Origin // where each setting came from
 }
 
 type embeddedFlags struct {
@@ -128,7 +129,7 @@ func (a *app) setUp(cmd *cobra.Command) error {
 	if err != nil {
 		return &exitError{code: exitUsage, err: err}
 	}
-	if _, err := settings.Apply(cmd.Flags(), a.getenv, file); err != nil {
+	if a.origins, err = settings.Apply(cmd.Flags(), a.getenv, file); err != nil {
 		return &exitError{code: exitUsage, err: err}
 	}
 	var level slog.Level
@@ -144,12 +145,18 @@ func (a *app) setUp(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	a.dataDir, a.servicesDir = a.expandHome(a.dataDir), a.expandHome(a.servicesDir)
+	if a.servicesDir != "" {
+		if info, err := os.Stat(a.servicesDir); err != nil || !info.IsDir() {
+			return usage("--services-dir: %s is no folder", a.servicesDir)
+		}
+	}
 	if a.servicesDir == "" {
 		if dir, err := userDir(a.getenv, "XDG_CONFIG_HOME", ".config"); err == nil {
 			a.servicesDir = filepath.Join(dir, "services")
 		}
 	}
-	return nil
+	return a.checkServiceURL()
 }
 
 func (a *app) settingsFile(cmd *cobra.Command) (*settings.File, error) {
@@ -200,6 +207,44 @@ func userDir(getenv func(string) string, variable, below string) (string, error)
 		return "", usage("neither %s nor HOME is set; name a folder with --data-dir", variable)
 	}
 	return filepath.Join(home, below, "braid"), nil
+}
+
+// expandHome is what a shell does with a path that begins with ~/, for paths that no shell has seen.
+func (a *app) expandHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && a.getenv("HOME") != "" {
+		return filepath.Join(a.getenv("HOME"), rest)
+	}
+	return path
+}
+
+// checkServiceURL refuses addresses that would be silently passed over.
+func (a *app) checkServiceURL() error {
+	if len(a.serviceURL) == 0 {
+		return nil
+	}
+	if a.server != "" && a.origins["service-url"] == settings.FromFlag {
+		return usage("--service-url has no effect with --server: give it to the coordinator")
+	}
+	names := a.definitions().Names()
+	for name := range a.serviceURL {
+		if !slices.Contains(names, name) {
+			return usage("--service-url: there is no service %q%s", name, strictyaml.DidYouMean(name, names))
+		}
+	}
+	return nil
+}
+
+// checkEmbedded refuses numbers with which a query in this process could not run.
+func (a *app) checkEmbedded() error {
+	switch e := a.embedded; {
+	case e.workers < 0 || e.workers == 0 && e.listen == "" && a.server == "":
+		return usage("--workers is %d; use at least 1, or 0 with --listen for workers of other processes", e.workers)
+	case e.concurrency < 1:
+		return usage("--concurrency is %d; use at least 1", e.concurrency)
+	case e.inFlight < 0:
+		return usage("--in-flight is %d; use at least 1", e.inFlight)
+	}
+	return nil
 }
 
 func (a *app) definitions() braid.Definitions {

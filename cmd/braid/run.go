@@ -46,6 +46,12 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 			if err != nil {
 				return err
 			}
+			if err := a.checkEmbedded(); err != nil {
+				return err
+			}
+			if a.embedded.inFlight > 0 {
+				spec.Run.InFlight = a.embedded.inFlight
+			}
 			if wait {
 				spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
@@ -53,7 +59,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&out, "output", "o", nil, "file to write, instead of the query's own outputs; - is stdout; may be given several times")
+	flags.StringArrayVarP(&out, "output", "o", nil, "file to write, in place of one that is there, instead of the query's own outputs; - is stdout; may be given several times")
 	flags.StringVar(&format, "format", "", "format of the output: csv, jsonl, parquet (default: by the file's ending)")
 	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
@@ -134,6 +140,9 @@ func (t *target) check() error {
 	if t.path == "-" {
 		return nil
 	}
+	if named, err := output.FormatOf(t.path, ""); err == nil && named != t.format {
+		return usage("%s ends like %s, and the format asked for is %s; change one of them", t.path, named, t.format)
+	}
 	if err := output.CheckTarget(t.path); err != nil {
 		return usage("%w", err)
 	}
@@ -185,10 +194,14 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 	}
 	if status.Query.State != messages.Complete {
 		if ctx.Err() != nil && s.embedded == nil {
-			a.line("detached", "the query goes on on the server; braid status %s --server %s", q.ID, a.server)
+			a.line("detached", "the query goes on on the server; no file is written")
+			a.line("continue", "braid results %s -o FILE --server %s", q.ID, a.server)
 			return &exitError{code: exitInterrupted, err: context.Canceled, said: true}
 		}
 		return a.notComplete(status)
+	}
+	if len(targets) > 0 && a.progress != "quiet" && a.progress != "json" {
+		a.line("writing", "the table, from %s chunks", thousands(int64(status.Query.Chunks)))
 	}
 	outputs, err := a.write(ctx, s, q.ID, targets, false)
 	if err != nil {

@@ -84,7 +84,7 @@ func (s *session) working(ctx context.Context, follow func(context.Context) erro
 	if api, err := s.embedded.OpenSocket(ctx, s.app.dataDir, braid.APIConfig{Version: buildinfo.Version(), Log: s.app.log}); err == nil {
 		parts.Go(func() error { return api.Serve(running) })
 	} else {
-		s.app.log.Warn("other commands cannot see this query while it runs", "error", err)
+		s.app.line("note", "braid status and the like cannot see this query while it runs: %s", err)
 	}
 	following, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

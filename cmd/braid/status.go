@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -19,14 +20,8 @@ func (a *app) statusCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if s.embedded != nil {
-					survey, err := s.embedded.Survey(cmd.Context(), status.Query)
-					if err != nil {
-						return err
-					}
-					requests := max(status.Progress.Requests, survey.Progress.Requests)
-					status.Progress = &survey.Progress
-					status.Progress.Requests = requests
+				if err := s.survey(cmd.Context(), status); err != nil {
+					return err
 				}
 				if a.json {
 					return a.printJSON(status)
@@ -35,6 +30,21 @@ func (a *app) statusCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// survey replaces a query's cached progress by what its stored results say, where they can be read.
+func (s *session) survey(ctx context.Context, status *messages.Status) error {
+	if s.embedded == nil {
+		return nil
+	}
+	survey, err := s.embedded.Survey(ctx, status.Query)
+	if err != nil {
+		return err
+	}
+	// Requests that brought no result are in the cache alone.
+	survey.Progress.Requests = max(status.Progress.Requests, survey.Progress.Requests)
+	status.Progress = &survey.Progress
+	return nil
 }
 
 func (a *app) printStatus(s *messages.Status) error {
@@ -53,17 +63,13 @@ func (a *app) printStatus(s *messages.Status) error {
 	line("rows", "%s", thousands(p.Rows))
 	line("requests", "%s", thousands(p.Requests))
 	line("run", "%d", q.Run)
-	line("created", "%s", q.Created.Local().Format(time.DateTime))
-	line("updated", "%s", q.Updated.Local().Format(time.DateTime))
+	line("created", "%s", moment(q.Created))
+	line("updated", "%s", moment(q.Updated))
 	if at := q.ResumeAt(); !at.IsZero() {
-		line("next", "%s (%s)", at.Local().Format(time.DateTime), in(time.Until(at)))
+		line("next", "%s (%s)", moment(at), in(time.Until(at)))
 	}
-	switch q.State {
-	case messages.Complete:
-		line("export", "%s", a.exportHint(q.ID))
-	case messages.Running, messages.Stopping:
-	case messages.Interrupted, messages.Failed, messages.Cancelled:
-		line("continue", "%s", a.resumeHint(q, false))
+	for _, step := range a.nextSteps(q) {
+		line(step.label, "%s", step.text)
 	}
 	return table.Flush()
 }

@@ -11,8 +11,9 @@ import (
 
 // savedTarget is a target as it is remembered, so that a resume writes where the run would have written.
 type savedTarget struct {
-	Path   string `json:"path"`
-	Format string `json:"format"`
+	Path    string `json:"path"`
+	Format  string `json:"format"`
+	Replace bool   `json:"replace"` // a file that is there may be replaced
 }
 
 func (a *app) targetsFile(id string) string {
@@ -23,15 +24,14 @@ func (a *app) targetsFile(id string) string {
 func (a *app) saveTargets(id string, targets []target) {
 	var saved []savedTarget
 	for _, t := range targets {
-		path := t.path
-		if path != "-" {
-			abs, err := filepath.Abs(path)
-			if err != nil {
-				return
-			}
-			path = abs
+		if t.path == "-" {
+			continue // a table on stdout was for whoever read it then
 		}
-		saved = append(saved, savedTarget{path, string(t.format)})
+		path, err := filepath.Abs(t.path)
+		if err != nil {
+			return
+		}
+		saved = append(saved, savedTarget{path, string(t.format), t.replace})
 	}
 	data, err := json.Marshal(saved)
 	if err == nil {
@@ -60,7 +60,17 @@ func (a *app) savedTargets(q *messages.Query) []target {
 	}
 	var targets []target
 	for _, s := range saved {
-		targets = append(targets, target{path: s.Path, format: output.Format(s.Format), replace: true})
+		targets = append(targets, target{path: s.Path, format: output.Format(s.Format), replace: s.Replace})
 	}
 	return targets
+}
+
+// mayWrite refuses targets that are there and may not be replaced.
+func mayWrite(targets []target) error {
+	for i := range targets {
+		if err := targets[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -84,6 +84,9 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	var err error
 	if b.nc, err = nats.Connect(target, opts...); err != nil {
+		if errors.Is(err, nats.ErrAuthorization) {
+			return nil, fmt.Errorf("NATS at %s refused us: %w; check --nats-creds", shown, err)
+		}
 		return nil, fmt.Errorf("%w at %s: %w; start it, or name another server", messages.ErrUnreachable, shown, err)
 	}
 	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(10*time.Second),

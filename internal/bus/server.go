@@ -81,7 +81,7 @@ func lockDir(dir string) (*flock.Flock, error) {
 	if locked {
 		return lock, nil
 	}
-	return nil, fmt.Errorf("%w: %s; wait for it to end, or choose another directory with --data-dir", ErrDirInUse, dir)
+	return nil, fmt.Errorf("%w: %s; wait for it to end: two at once would not keep a service's cap together", ErrDirInUse, dir)
 }
 
 func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {

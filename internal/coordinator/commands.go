@@ -33,14 +33,14 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	if err := c.ports.Services.PutDefinition(ctx, digest, definition); err != nil {
 		return nil, err
 	}
-	if err := c.ensureService(ctx, p); err != nil {
+	if err := c.ensureService(ctx, p, ""); err != nil {
 		return nil, err
 	}
 	now := c.ports.Now()
 	q := &messages.Query{
 		V: messages.Version, Name: spec.Name, Service: spec.Service, Collection: spec.Collection,
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
-		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow,
+		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow, InFlight: spec.Run.InFlight,
 		Created: now, Updated: now,
 	}
 	for {
@@ -70,18 +70,17 @@ func plan(definitions Definitions, spec *query.Spec, inFlight int, now time.Time
 	return definition, p, err
 }
 
-// ensureService makes the service's queue and says to the workers how many slots it has. A definition's default never
-// outranks a number that somebody has set.
-func (c *Coordinator) ensureService(ctx context.Context, p *pinned) error {
+// ensureService makes the service's queue and says to the workers how many slots it has. A number that the operator of
+// the coordinator has set outranks all; then the lowest that an active query asks for; then the definition's. It is
+// resolved anew at each start of a query.
+func (c *Coordinator) ensureService(ctx context.Context, p *pinned, id string) error {
 	name := p.definition.Name
-	explicit := c.cfg.InFlight > 0 || p.spec.Run.InFlight > 0
-	var now *messages.Service
-	err := c.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
-		want := &messages.Service{V: messages.Version, Name: name, Slots: p.slots, Explicit: explicit, LeaseTTL: c.cfg.LeaseTTL}
-		if have != nil && have.Explicit && !explicit {
-			want.Slots, want.Explicit = have.Slots, true
-		}
-		now = want
+	slots, err := c.slots(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	want := &messages.Service{V: messages.Version, Name: name, Slots: slots, Explicit: slots != p.definition.Limits.InFlight, LeaseTTL: c.cfg.LeaseTTL}
+	err = c.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
 		if have != nil && *have == *want {
 			return nil
 		}
@@ -90,8 +89,28 @@ func (c *Coordinator) ensureService(ctx context.Context, p *pinned) error {
 	if err != nil {
 		return err
 	}
-	p.slots = now.Slots
-	return c.ports.Items.EnsureQueue(ctx, name, 2*now.Slots, now.AckWait())
+	return c.ports.Items.EnsureQueue(ctx, name, 2*want.Slots, want.AckWait())
+}
+
+// slots is how many requests may be in flight at the service while the query with this id runs.
+func (c *Coordinator) slots(ctx context.Context, p *pinned, id string) (int, error) {
+	if c.cfg.InFlight > 0 {
+		return c.cfg.InFlight, nil
+	}
+	least := p.spec.Run.InFlight
+	all, err := c.ports.Catalogue.ListQueries(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, q := range all {
+		if q.ID != id && q.Service == p.definition.Name && q.State.Active() && q.InFlight > 0 && (least == 0 || q.InFlight < least) {
+			least = q.InFlight
+		}
+	}
+	if least == 0 {
+		least = p.definition.Limits.InFlight
+	}
+	return least, nil
 }
 
 // ResumeOptions of a resume.
@@ -131,7 +150,7 @@ func (c *Coordinator) resume(ctx context.Context, s seen, waitUpTo *time.Duratio
 		if err != nil {
 			return s, err
 		}
-		if err := c.ensureService(ctx, p); err != nil {
+		if err := c.ensureService(ctx, p, q.ID); err != nil {
 			return s, err
 		}
 		// What an earlier run queued is taken back before the next one begins, so that no item of it is left.
@@ -235,6 +254,9 @@ func (c *Coordinator) Find(ctx context.Context, prefix string) (*messages.Query,
 	}
 	switch len(found) {
 	case 0:
+		if prefix == "" {
+			return nil, fmt.Errorf("there are no queries yet (%w); braid run QUERY.yaml runs one", messages.ErrNotFound)
+		}
 		return nil, fmt.Errorf("query %.40q: %w; braid list shows the queries", prefix, messages.ErrNotFound)
 	case 1:
 		return found[0], nil

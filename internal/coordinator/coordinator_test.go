@@ -211,6 +211,49 @@ func TestAResumeRefusesAnotherPlan(t *testing.T) {
 	}
 }
 
+func TestAQueryThatCanNeverGoOnFailsWithTheReason(t *testing.T) {
+	r := newRig(t)
+	c := r.coordinator("later", r.bus, nil)
+	q := r.submit(c, sites(4))
+	r.edit(q.ID, func(q *messages.Query) { q.Fingerprint = testkit.Digest("another plan") })
+	r.lead()
+	now := r.settles(q.ID, 1, messages.Failed)
+	if !strings.Contains(now.Stop.Reason, "plan differs") || now.Stop.Hint == "" {
+		t.Errorf("stopped because of %+v", now.Stop)
+	}
+}
+
+func TestTheLowestNumberThatAnActiveQueryAsksForIsTheServices(t *testing.T) {
+	r := newRig(t)
+	c := r.coordinator("c", r.bus, nil)
+	slots := func() int {
+		n := 0
+		if err := r.bus.UpdateService(t.Context(), "rivers", func(have *messages.Service) *messages.Service {
+			n = have.Slots
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	r.submit(c, sites(1))
+	usual := slots()
+	gentle := sites(1)
+	gentle.Run.InFlight = 1
+	q := r.submit(c, gentle)
+	r.submit(c, sites(1))
+	if n := slots(); n != 1 {
+		t.Errorf("%d slots beside a query that asks for 1", n)
+	}
+	if _, err := c.Cancel(t.Context(), q.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.submit(c, sites(1))
+	if n := slots(); n != usual {
+		t.Errorf("%d slots after it has ended, want the definition's %d", n, usual)
+	}
+}
+
 func TestARunningQueryKeepsItsDefinition(t *testing.T) {
 	r := newRig(t)
 	c := r.lead()

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +61,7 @@ func (c *Common) Parse(flags *pflag.FlagSet, args []string, getenv func(string) 
 		if errors.Is(err, pflag.ErrHelp) {
 			return err
 		}
-		return fmt.Errorf("%w: %w; see --help", ErrUsage, err)
+		return fmt.Errorf("%w: %w; see --help", ErrUsage, settings.FlagError(err))
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%w: %q is no flag; see --help", ErrUsage, flags.Arg(0))
@@ -77,8 +76,7 @@ func (c *Common) Parse(flags *pflag.FlagSet, args []string, getenv func(string) 
 		if err != nil {
 			return fmt.Errorf("%w: settings file: %w", ErrUsage, err)
 		}
-		known := slices.DeleteFunc(settings.Keys(flags), func(key string) bool { return key == "config" })
-		if file, err = settings.ParseFile(path, data, known); err != nil {
+		if file, err = settings.ParseFile(path, data, settings.Keys(flags)); err != nil {
 			return fmt.Errorf("%w: %w", ErrUsage, err)
 		}
 	}
@@ -159,6 +157,9 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 
 // Ask is the --healthcheck of a daemon that serves /healthz at address.
 func Ask(ctx context.Context, address string) error {
+	if address == "" {
+		return fmt.Errorf("%w: --healthcheck asks the daemon at its --health address, and there is none; give --health host:port (or BRAID_HEALTH) as the daemon has it", ErrUsage)
+	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%w: %q is not host:port", ErrUsage, address)

@@ -215,6 +215,9 @@ func TestAskReachesWhoeverListensEverywhere(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
+	if err := daemon.Ask(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "--health") || !strings.Contains(err.Error(), "BRAID_HEALTH") {
+		t.Errorf("without an address: %v", err)
+	}
 }
 
 func TestTheFirstPartThatFailsStopsTheOthers(t *testing.T) {

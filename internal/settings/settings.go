@@ -90,14 +90,15 @@ func OnlyFlags(flags *pflag.FlagSet, names ...string) {
 
 func isSetting(flag *pflag.Flag) bool {
 	_, only := flag.Annotations[onlyFlag]
-	return !only
+	return !only && flag.Name != "help"
 }
 
-// Keys lists the names in a file of the flags that are settings, sorted.
+// Keys lists the names in a file of the flags that are settings, sorted. The flag config names the file, and does not
+// stand in it.
 func Keys(flags *pflag.FlagSet) []string {
 	var keys []string
 	flags.VisitAll(func(flag *pflag.Flag) {
-		if isSetting(flag) {
+		if isSetting(flag) && flag.Name != "config" {
 			keys = append(keys, Key(flag.Name))
 		}
 	})
@@ -141,10 +142,39 @@ func set(flags *pflag.FlagSet, flag *pflag.Flag, values []string, source string)
 	}
 	for _, value := range values {
 		if err := flags.Set(flag.Name, value); err != nil {
-			return fmt.Errorf("%w: %s: it is no %s; see --help for --%s", ErrSetting, source, flag.Value.Type(), flag.Name)
+			return fmt.Errorf("%w: %s: want %s; see --help for --%s", ErrSetting, source, wanted(flag), flag.Name)
 		}
 	}
 	return nil
+}
+
+// wanted says what a flag takes. A flag may say it itself, by a word in backquotes in its usage.
+func wanted(flag *pflag.Flag) string {
+	if name, usage := pflag.UnquoteUsage(flag); usage != flag.Usage {
+		return name
+	}
+	switch flag.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a duration with its unit, such as 90s, 5m or 2h"
+	case "int", "int64", "uint64":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "stringToString":
+		return "NAME=VALUE"
+	}
+	return "a " + flag.Value.Type()
+}
+
+// FlagError says in words what is wrong with a flag that pflag does not take; other errors stay as they are.
+func FlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	return fmt.Errorf("--%s: %.80q is not usable; want %s", invalid.GetFlag().Name, invalid.GetValue(), wanted(invalid.GetFlag()))
 }
 
 func takesSeveral(value pflag.Value) bool {

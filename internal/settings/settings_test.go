@@ -33,7 +33,7 @@ func flagsOf(v *values) *pflag.FlagSet {
 	flags.IntVar(&v.Slots, "slots", 4, "")
 	flags.BoolVar(&v.Open, "open", false, "")
 	flags.StringSliceVar(&v.Hosts, "hosts", []string{"default"}, "")
-	flags.StringToStringVar(&v.Mirror, "mirror", nil, "")
+	flags.StringToStringVar(&v.Mirror, "mirror", nil, "mirrors: `RIVER=URL`")
 	flags.BoolVar(&v.Now, "now", false, "")
 	settings.OnlyFlags(flags, "now")
 	return flags
@@ -120,12 +120,12 @@ func TestAWrongValueIsToldByWhereItStandsAndNotShown(t *testing.T) {
 		file string
 		want []string
 	}{
-		"environment": {map[string]string{"BRAID_SLOTS": "hunter2"}, "", []string{"BRAID_SLOTS", "int", "--slots"}},
+		"environment": {map[string]string{"BRAID_SLOTS": "hunter2"}, "", []string{"BRAID_SLOTS", "whole number", "--slots"}},
 		"file":        {nil, "wait: hunter2\n", []string{"braid.yaml", "wait", "duration"}},
 		"everything":  {map[string]string{"BRAID_SLOTS": "hunter2"}, "wait: hunter2\n", []string{"BRAID_SLOTS", "braid.yaml: wait"}},
 		"two for one": {nil, "listen_on: [hunter2, hunter2]\n", []string{"listen_on", "2 values"}},
 		"pairs":       {nil, "listen_on: {a: hunter2, b: hunter2}\n", []string{"listen_on", "2 values"}},
-		"no pair":     {map[string]string{"BRAID_MIRROR": "hunter2"}, "", []string{"BRAID_MIRROR", "--mirror"}},
+		"no pair":     {map[string]string{"BRAID_MIRROR": "hunter2"}, "", []string{"BRAID_MIRROR", "want RIVER=URL", "--mirror"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := resolved(t, nil, c.env, c.file)
@@ -183,6 +183,31 @@ func TestNamesFollowFromTheFlag(t *testing.T) {
 	want := []string{"hosts", "listen_on", "mirror", "open", "slots", "wait"}
 	if diff := cmp.Diff(want, settings.Keys(flagsOf(&values{}))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOnlyWhatAFileCanSetIsOffered(t *testing.T) {
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	for _, name := range []string{"help", "config", "now", "slots"} {
+		flags.String(name, "", "")
+	}
+	settings.OnlyFlags(flags, "now")
+	if diff := cmp.Diff([]string{"slots"}, settings.Keys(flags)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWrongFlagIsToldInWords(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--open=perhaps": `--open: "perhaps" is not usable; want true or false`,
+		"--slots=many":   `--slots: "many" is not usable; want a whole number`,
+		"--wait=3":       `--wait: "3" is not usable; want a duration with its unit, such as 90s, 5m or 2h`,
+		"--mirror=x":     `--mirror: "x" is not usable; want RIVER=URL`,
+		"--surprise":     `unknown flag: --surprise`,
+	} {
+		if err := settings.FlagError(flagsOf(&values{}).Parse([]string{arg})); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v\nwant %s", arg, err, want)
+		}
 	}
 }
 

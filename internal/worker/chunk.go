@@ -91,9 +91,6 @@ func (c *chunk) walk(ctx context.Context) error {
 			return nil
 		}
 	}
-	if errors.Is(err, messages.ErrInvalid) {
-		err = &failed{unstorable(err)}
-	}
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if abortErr := result.Abort(tidy); abortErr != nil {
@@ -111,7 +108,9 @@ func (c *chunk) pages(ctx context.Context, result Result) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := result.Write(ctx, page.Rows); err != nil {
+		if err := result.Write(ctx, page.Rows); errors.Is(err, messages.ErrInvalid) {
+			return nil, &failed{unstorable(err)}
+		} else if err != nil {
 			return nil, err
 		}
 		c.header.Pages++
@@ -155,7 +154,7 @@ func (c *chunk) commit(ctx context.Context, result Result, columns []string) err
 // commitFailure makes the failure the position's result: it would fail the same way every time.
 func (c *chunk) commitFailure(ctx context.Context, f *messages.Failure) error {
 	f.Message, f.Hint = messages.Text(f.Message), messages.Text(f.Hint)
-	c.log.Error("chunk failed", "class", f.Class, "status", f.Status, "message", f.Message)
+	c.log.Warn("chunk failed", "class", f.Class, "status", f.Status, "message", f.Message)
 	h := c.header
 	h.Outcome, h.Rows, h.Finished, h.Generation, h.Failure = messages.OutcomeFailed, 0, c.w.ports.Now(), c.held, f
 	return c.store(ctx, c.w.ports.Results.NewResult(c.item.Query, c.w.ports.NewID()), &h)
@@ -188,7 +187,11 @@ func (c *chunk) interrupt(kind messages.InterruptionKind, status int, reason str
 	}}
 }
 
-// release gives the slot back, beside the work: nobody needs to wait for the answer but the item's end.
+// lastRelease is how long after a stop a slot may take to be given back.
+const lastRelease = 2 * time.Second
+
+// release gives the slot back, beside the work: nobody needs to wait for the answer but the item's end. While the worker
+// is not to stop, it is tried for as long as the lease stands: others wait for the slot.
 func (c *chunk) release(ctx context.Context) {
 	slot := c.slot
 	if slot == nil {
@@ -196,20 +199,14 @@ func (c *chunk) release(ctx context.Context) {
 	}
 	c.slot = nil
 	c.releases.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
+		forget := c.in.onStop(func() { time.AfterFunc(lastRelease, cancel) })
+		defer forget()
 		if err := slot.Release(ctx); err != nil {
 			c.log.Warn("slot not released; it expires", "error", err)
 		}
 	})
-}
-
-// unstorable is the failure of a chunk whose result no store takes: fetching it again would give the same.
-func unstorable(err error) *messages.Failure {
-	return &messages.Failure{
-		Class: string(service.ClassBadPage), Message: "the result cannot be stored: " + err.Error(),
-		Hint: "ask for less in one request: raise max_chunks, or narrow the query",
-	}
 }
 
 func failureOf(e *service.ResponseError) *messages.Failure {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // interrupted ends an item with an interruption.
@@ -24,3 +25,11 @@ var (
 	// errAgain asks for the walk to begin again: its cursors are gone.
 	errAgain = errors.New("the page walk begins again")
 )
+
+// unstorable is the failure of a chunk whose result no store takes: fetching it again would give the same.
+func unstorable(err error) *messages.Failure {
+	return &messages.Failure{
+		Class: string(service.ClassBadPage), Message: "the result cannot be stored: " + err.Error(),
+		Hint: "ask for less in one request: raise max_chunks, or narrow the query",
+	}
+}

@@ -21,27 +21,44 @@ const (
 type intake struct {
 	worker  *Worker
 	service string
-	beat    time.Duration // between signs of life for an item in hand
+	onStop  func(f func()) (forget func() bool) // calls f when no more items are taken
 
-	mu    sync.Mutex // guards both below
-	slots *lease.Semaphore
-	want  *messages.Service
+	mu       sync.Mutex // guards all below
+	slots    *lease.Semaphore
+	want     *messages.Service
+	patience time.Duration // the queue's with an item in hand: the shortest heard of
+	shorter  chan struct{} // closed and renewed when patience changes
 }
 
 func newIntake(w *Worker, svc *messages.Service) *intake {
-	return &intake{worker: w, service: svc.Name, want: svc, beat: svc.AckWait() / 3}
+	return &intake{worker: w, service: svc.Name, want: svc, patience: svc.AckWait(), shorter: make(chan struct{})}
 }
 
-// update takes in a changed record of the service.
+// update takes in a changed record of the service. The queue may get the patience that goes with it earlier or later than
+// the record is heard of, or never, so the shortest one rules: a sign of life too many costs little, one too few costs a
+// second request.
 func (in *intake) update(svc *messages.Service) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.want = svc
-	if in.slots != nil {
-		if err := in.slots.SetSlots(svc.Slots); err != nil {
-			in.worker.log.Error("slots not changed", "service", in.service, "error", err)
-		}
+	if wait := svc.AckWait(); wait < in.patience {
+		in.patience = wait
+		close(in.shorter)
+		in.shorter = make(chan struct{})
 	}
+	if in.slots == nil {
+		return
+	}
+	if err := errors.Join(in.slots.SetSlots(svc.Slots), in.slots.SetTTL(svc.LeaseTTL)); err != nil {
+		in.worker.log.Error("slots not changed", "service", in.service, "error", err)
+	}
+}
+
+// beat is the time between signs of life for an item in hand, until shorter is closed.
+func (in *intake) beat() (every time.Duration, shorter <-chan struct{}) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.patience / 3, in.shorter
 }
 
 func (in *intake) open() (*lease.Semaphore, error) {
@@ -64,6 +81,7 @@ func (in *intake) run(ctx, work context.Context) {
 		log.Error("the service is not served", "error", err)
 		return
 	}
+	in.onStop = func(f func()) func() bool { return context.AfterFunc(ctx, f) }
 	keeping, letGo := context.WithCancel(context.WithoutCancel(ctx))
 	var watch, items sync.WaitGroup
 	watch.Go(func() {
@@ -184,16 +202,20 @@ func (in *intake) keepAlive(d Delivery) (done func()) {
 	end := make(chan struct{})
 	var beats sync.WaitGroup
 	beats.Go(func() {
-		tick := time.NewTicker(in.beat)
+		every, shorter := in.beat()
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			select {
 			case <-end:
 				return
 			case <-tick.C:
-				if err := d.InProgress(); err != nil {
-					in.worker.log.Debug("no sign of life sent", "error", err)
-				}
+			case <-shorter: // the last sign of life may be too old already
+				every, shorter = in.beat()
+				tick.Reset(every)
+			}
+			if err := d.InProgress(); err != nil {
+				in.worker.log.Debug("no sign of life sent", "error", err)
 			}
 		}
 	})

@@ -114,7 +114,7 @@ func (c *chunk) ready(ctx context.Context) error {
 		if err := c.wanted(); err != nil {
 			return err
 		}
-		if gate := c.w.board.closed(c.up.Gate, c.w.ports.Now()); gate != nil {
+		if gate := c.w.board.closed(c.gate(), c.w.ports.Now()); gate != nil {
 			if err := c.waitForGate(ctx, gate); err != nil {
 				return err
 			}
@@ -162,10 +162,18 @@ func (c *chunk) acquire(ctx context.Context) error {
 	return nil
 }
 
+// gate names the gate of the item's upstream.
+func (c *chunk) gate() string {
+	if c.up.Gate != "" {
+		return c.up.Gate
+	}
+	return c.item.Service
+}
+
 // closeGate closes the service for all workers, and for this one at once.
 func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) error {
 	gate := &messages.Gate{
-		V: messages.Version, Service: c.up.Gate, Until: c.quotaUntil(answer),
+		V: messages.Version, Service: c.gate(), Until: c.quotaUntil(answer),
 		Status: answer.Status, Reason: messages.Text(answer.Message),
 		Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}

@@ -59,7 +59,7 @@ type Records interface {
 // Upstream is what the worker needs to run items of one collection.
 type Upstream struct {
 	Adapter   service.Adapter
-	Gate      string // names the gate: the service at its address, so that a mirror's refusal does not close the service itself
+	Gate      string // names the gate: the service at its address, so that a mirror's refusal does not close the service itself; default: the item's service
 	Retry     retry.Policy
 	QuotaWait time.Duration // assumed until a refused request may be tried again when the service says no time
 	MaxPages  int           // most pages of one chunk

@@ -64,7 +64,7 @@ func (d Definitions) text(name string) (file string, text []byte, err error) {
 	}
 	text, have := service.Builtin(name)
 	if !have {
-		return "", nil, fmt.Errorf("%w: there is no service %q%s; known are %v", ErrUnknownService, name, strictyaml.DidYouMean(name, d.Names()), d.Names())
+		return "", nil, fmt.Errorf("%w: there is no service %q%s", ErrUnknownService, name, strictyaml.DidYouMean(name, d.Names()))
 	}
 	return name + ".yaml (built in)", text, nil
 }

@@ -35,19 +35,20 @@ func (s *Semaphore) try(ctx context.Context, o offer) (*Slot, error) {
 		return nil, nil
 	}
 	start := time.Now()
+	t := s.terms()
 	holding := Holding{Lease: s.cfg.NewID(), Worker: s.cfg.Holder, Since: start.UTC()}
 	value, err := holding.encode()
 	if err != nil {
 		return nil, err
 	}
-	revision, err := s.put(ctx, o.index, value, o.revision, s.cfg.TTL)
+	revision, err := s.put(ctx, t, o.index, value, o.revision)
 	if err != nil {
-		revision, err = s.resolve(ctx, o, holding, err)
+		revision, err = s.resolve(ctx, t, o, holding, err)
 		if err != nil || revision == 0 {
 			return nil, err
 		}
 	}
-	return s.grant(ctx, o.index, revision, start, holding, value)
+	return s.grant(ctx, t, o.index, revision, start, holding, value)
 }
 
 // stagger waits a random moment and tells whether the slot is still as it was offered.
@@ -61,9 +62,9 @@ func (s *Semaphore) stagger(ctx context.Context, o offer) bool {
 
 // resolve finds out what became of a put that failed. It gives the revision to adopt when the put has landed after all,
 // and neither revision nor error when the slot has moved on.
-func (s *Semaphore) resolve(ctx context.Context, o offer, holding Holding, failed error) (uint64, error) {
+func (s *Semaphore) resolve(ctx context.Context, t term, o offer, holding Holding, failed error) (uint64, error) {
 	settle := context.WithoutCancel(ctx)
-	entry, err := s.get(settle, o.index)
+	entry, err := s.get(settle, t, o.index)
 	if err != nil {
 		return 0, errors.Join(failed, err) // if it did land, it will expire
 	}
@@ -73,7 +74,7 @@ func (s *Semaphore) resolve(ctx context.Context, o offer, holding Holding, faile
 			return entry.Revision, nil
 		}
 		// Nobody waits for it any more. Should this fail too, it will expire.
-		revision, err := s.put(settle, o.index, nil, entry.Revision, 0)
+		revision, err := s.put(settle, t, o.index, nil, entry.Revision)
 		if err == nil {
 			s.observe(Entry{Key: s.key(o.index), Revision: revision})
 		}
@@ -87,19 +88,20 @@ func (s *Semaphore) resolve(ctx context.Context, o offer, holding Holding, faile
 
 // grant makes the slot, unless its deadline has passed or the watch has already seen it go; then the store's expiry
 // will free it.
-func (s *Semaphore) grant(ctx context.Context, index int, revision uint64, start time.Time, holding Holding, value []byte) (*Slot, error) {
+func (s *Semaphore) grant(ctx context.Context, t term, index int, revision uint64, start time.Time, holding Holding, value []byte) (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.view(index)
 	if v.revision > revision {
 		return nil, nil
 	}
-	v.revision, v.held = revision, true
-	deadline := start.Add(s.cfg.trust())
+	v.hear(revision)
+	v.held = true
+	deadline := start.Add(t.trust())
 	if passed(deadline) {
 		return nil, fmt.Errorf("put %s: acknowledged %v after the attempt began, too late to trust", s.key(index), time.Since(start))
 	}
-	slot := newSlot(ctx, s, index, revision, deadline, holding, value)
+	slot := newSlot(ctx, s, t, index, revision, deadline, holding, value)
 	v.own = slot
 	return slot, nil
 }

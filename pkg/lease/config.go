@@ -21,15 +21,12 @@ type Config struct {
 
 	Rand    *rand.Rand    // for jitter and the choice of slots; the semaphore alone uses it from New on. Default: random seed
 	NewID   func() string // unique ids of leases, 1 to 128 bytes, over all processes and time; called from several goroutines. Default: 128 random bits
-	OnError func(error)   // told of store errors that were survived; called from several goroutines. Default: nobody is
+	OnError func(error)   // told of store errors that were survived, about one a second with the number of those left out; called from several goroutines. Default: nobody is
 }
 
 func (c Config) withDefaults() Config {
 	if c.TTL == 0 {
 		c.TTL = 30 * time.Second
-	}
-	if c.Margin == 0 {
-		c.Margin = min(5*time.Second, c.TTL/6)
 	}
 	if c.Jitter == 0 {
 		c.Jitter = 10 * time.Millisecond
@@ -50,8 +47,7 @@ func (c Config) validate() error {
 	return errors.Join(
 		checkSlots(c.Slots, 1),
 		check(c.Holder != "" && len(c.Holder) <= maxNameLen, "holder is %d bytes long; name this worker in 1 to %d bytes", len(c.Holder), maxNameLen),
-		check(c.TTL >= time.Second && c.TTL <= time.Hour && c.TTL%time.Second == 0, "ttl is %v; use whole seconds from 1s to 1h", c.TTL),
-		check(c.Margin > 0 && c.Margin < c.TTL/2, "margin is %v; use more than 0 and less than half of ttl %v", c.Margin, c.TTL),
+		newTerm(c.TTL, c.Margin).validate(),
 		check(c.Jitter >= 0 && c.Jitter <= time.Second, "jitter is %v; use 0 to 1s", c.Jitter),
 	)
 }
@@ -66,9 +62,3 @@ func check(ok bool, format string, args ...any) error {
 	}
 	return fmt.Errorf(format, args...)
 }
-
-// callTimeout bounds one call of the store, so that several fit between two renewals.
-func (c Config) callTimeout() time.Duration { return min(time.Second, c.TTL/5) }
-
-// trust is how long a write is trusted, counted from the start of its attempt.
-func (c Config) trust() time.Duration { return c.TTL - c.Margin }

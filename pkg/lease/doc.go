@@ -43,8 +43,11 @@
 //   - The compare-and-set is refused: an authoritative read shows whose the slot is. A refusal although nothing changed
 //     passes and is tried again.
 //   - The watch shows another lease, or none, on a held slot: it is lost at once, before the deadline.
-//   - The watch is lost or missed an expiry: the watch is opened anew and all known slots are read; they are read every
-//     30 to 60 seconds anyway. Until then a free slot may stay idle.
+//   - The watch is lost: it is opened anew and all known slots are read; they are read every 30 to 60 seconds anyway.
+//   - The watch is silent about an expiry: while somebody waits here, a slot of another that was not renewed for a TTL and a
+//     second is read, again after 2, 4, 8 and more seconds if its lease still stands.
+//   - The store cannot be reached when a slot is to be given back: that is tried again for as long as the caller has time
+//     and the lease may stand.
 //   - The store forgets that a key once existed: a write that names the old revision is refused, the read shows revision
 //     0, and the write is repeated with that.
 //   - The store loses or rolls back its data: slots look free while their holders work on until their deadlines. A Store

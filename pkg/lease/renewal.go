@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// renewal draws the time to the next renewal: a third of the TTL, give or take a tenth of that. The caller holds mu.
-func (s *Semaphore) renewal() time.Duration {
-	third := s.cfg.TTL / 3
-	return s.between(third-third/10, third+third/10)
+// renewal draws the time to the next renewal: a third of the TTL, give or take a tenth of that. The caller holds
+// sem.mu.
+func (l *Slot) renewal() time.Duration {
+	third := l.term.ttl / 3
+	return l.sem.between(third-third/10, third+third/10)
 }
 
 // keep renews the slot until it ends.
@@ -39,7 +40,7 @@ func (l *Slot) renew(calls context.Context) time.Duration {
 	if !valid {
 		return 0
 	}
-	renewed, err := l.sem.put(calls, l.index, l.value, revision, l.sem.cfg.TTL)
+	renewed, err := l.sem.put(calls, l.term, l.index, l.value, revision)
 	if err == nil {
 		return l.extend(renewed, start)
 	}
@@ -48,15 +49,15 @@ func (l *Slot) renew(calls context.Context) time.Duration {
 
 // resolve finds out what became of a renewal that failed. The lease's id is what tells, not the kind of error.
 func (l *Slot) resolve(calls context.Context, revision uint64, failed error) time.Duration {
-	entry, err := l.sem.get(calls, l.index)
+	entry, err := l.sem.get(calls, l.term, l.index)
 	l.sem.mu.Lock()
 	ended, doubt := l.ended, l.doubt
-	again := l.sem.between(l.sem.cfg.TTL/60, l.sem.cfg.TTL/30)
+	again := l.sem.between(l.term.ttl/60, l.term.ttl/30)
 	l.sem.mu.Unlock()
 	if ended != nil {
 		return 0
 	}
-	l.sem.cfg.OnError(fmt.Errorf("renew slot %s: %w", l.sem.key(l.index), failed))
+	l.sem.complain(fmt.Errorf("renew slot %s: %w", l.sem.key(l.index), failed))
 	switch {
 	case err != nil:
 		return again
@@ -80,11 +81,11 @@ func (l *Slot) extend(revision uint64, start time.Time) time.Duration {
 	defer s.mu.Unlock()
 	l.revision, l.doubt = revision, time.Time{}
 	if v := s.view(l.index); v.own == l && v.revision < revision {
-		v.revision = revision
+		v.hear(revision)
 	}
 	if l.valid() {
-		l.deadline = start.Add(s.cfg.trust())
+		l.deadline = start.Add(l.term.trust())
 		l.watchdog.Reset(time.Until(l.deadline))
 	}
-	return s.renewal()
+	return l.renewal()
 }

@@ -22,19 +22,25 @@ type Semaphore struct {
 	mu       sync.Mutex // guards all fields below and those of Slot that say so; never held during a call of the store
 	random   *rand.Rand
 	slots    int
+	term     term // of leases taken from now on
 	views    map[int]*view
 	queue    []*waiter // waiters without an offer, by ticket
 	tickets  uint64
 	troubles int       // store errors since the last success
 	resting  time.Time // no slot is offered before
+
+	complained time.Time // when OnError was last called
+	unsaid     int       // errors since then
 }
 
 // view is what this process believes of one slot.
 type view struct {
 	revision uint64
-	held     bool  // somebody's lease stands there
-	busy     bool  // an attempt of this process is under way
-	own      *Slot // held by this process, and trusted
+	seen     time.Time // when the last change became known here
+	looks    int       // reads since then for being overdue
+	held     bool      // somebody's lease stands there
+	busy     bool      // an attempt of this process is under way
+	own      *Slot     // held by this process, and trusted
 }
 
 // State counts what a Semaphore knows.
@@ -57,7 +63,7 @@ func New(store Store, name string, cfg Config) (*Semaphore, error) {
 	}
 	return &Semaphore{
 		store: store, name: name, cfg: cfg,
-		random: cfg.Rand, slots: cfg.Slots, views: map[int]*view{},
+		random: cfg.Rand, slots: cfg.Slots, term: newTerm(cfg.TTL, cfg.Margin), views: map[int]*view{},
 	}, nil
 }
 
@@ -139,9 +145,14 @@ func (s *Semaphore) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.random.Int64N(int64(high-low)+1))
 }
 
-func (s *Semaphore) put(ctx context.Context, index int, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.callTimeout())
+// put writes the value of a lease with its term, or nil to set the slot free for good.
+func (s *Semaphore) put(ctx context.Context, t term, index int, value []byte, revision uint64) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.callTimeout())
 	defer cancel()
+	ttl := t.ttl
+	if value == nil {
+		ttl = 0
+	}
 	revision, err := s.store.Put(ctx, s.key(index), value, revision, ttl)
 	if err != nil {
 		return 0, fmt.Errorf("put %s: %w", s.key(index), err)
@@ -149,8 +160,8 @@ func (s *Semaphore) put(ctx context.Context, index int, value []byte, revision u
 	return revision, nil
 }
 
-func (s *Semaphore) get(ctx context.Context, index int) (Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.callTimeout())
+func (s *Semaphore) get(ctx context.Context, t term, index int) (Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.callTimeout())
 	defer cancel()
 	entry, err := s.store.Get(ctx, s.key(index))
 	if err != nil {

@@ -121,6 +121,7 @@ func TestASlotIsRenewedForAsLongAsItIsHeld(t *testing.T) {
 		if e := get(t, store, "svc.0"); len(e.Value) != 0 {
 			t.Errorf("after the release the key holds %q", e.Value)
 		}
+		synctest.Wait()
 		if cause := context.Cause(ctx); !errors.Is(cause, lease.ErrReleased) {
 			t.Errorf("the context ended with %v, want ErrReleased", cause)
 		}
@@ -406,31 +407,6 @@ func TestAWatchThatIsLostIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// blind tells no changes.
-type blind struct{ lease.Store }
-
-func (blind) Watch(ctx context.Context, _ string) (<-chan lease.Entry, error) {
-	entries := make(chan lease.Entry)
-	context.AfterFunc(ctx, func() { close(entries) })
-	return entries, nil
-}
-
-func TestAFreeSlotTheWatchMissedIsFoundWithinAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := lease.NewMemory(time.Second) // its marker is gone when it is looked for
-		var down atomic.Bool
-		other := leasetest.MustAcquire(t, start(t, refusing(store, &down), 1, "other"))
-		down.Store(true)
-		s := start(t, blind{store}, 1, "w")
-		began := time.Now()
-		leasetest.MustRelease(t, leasetest.MustAcquire(t, s))
-		if waited := time.Since(began); waited > 91*time.Second {
-			t.Errorf("found after %v, want one ttl and at most 60s", waited)
-		}
-		leasetest.MustRelease(t, other)
-	})
-}
-
 func TestWaitersDoNotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := lease.NewMemory(0)
@@ -468,18 +444,22 @@ func TestAStoreThatIsDownIsWaitedForWithoutHaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		down.Store(true)
-		var told atomic.Int32
-		s := leasetest.Start(t, refusing(lease.NewMemory(0), &down), "svc", lease.Config{
-			Slots: 8, Holder: "w", OnError: func(error) { told.Add(1) },
-		})
+		var asked atomic.Int32
+		s := start(t, leasetest.NewFaulty(lease.NewMemory(0), func(leasetest.Call, string) leasetest.Fault {
+			if !down.Load() {
+				return leasetest.Fault{}
+			}
+			asked.Add(1)
+			return leasetest.Fault{Refuse: leasetest.ErrInjected}
+		}), 8, "w")
 		var work sync.WaitGroup
 		for range 50 {
 			work.Go(func() { leasetest.MustRelease(t, leasetest.MustAcquire(t, s)) })
 		}
 		<-time.After(10 * time.Minute)
 		// Eight attempts at once in each round of 2.5 to 5 s, a watch as often, and a reconciliation now and then.
-		if n := told.Load(); n == 0 || n > 3000 {
-			t.Errorf("%d errors in 10 minutes", n)
+		if n := asked.Load(); n == 0 || n > 3000 {
+			t.Errorf("asked %d times in 10 minutes", n)
 		}
 		down.Store(false)
 		work.Wait()

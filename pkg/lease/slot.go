@@ -17,6 +17,7 @@ var (
 // lost. All methods are safe for concurrent use.
 type Slot struct {
 	sem        *Semaphore
+	term       term
 	index      int
 	generation uint64
 	holding    Holding
@@ -36,17 +37,17 @@ type Slot struct {
 }
 
 // newSlot starts the renewals. The caller holds sem.mu; Release waits for the goroutine.
-func newSlot(ctx context.Context, s *Semaphore, index int, revision uint64, deadline time.Time, holding Holding, value []byte) *Slot {
+func newSlot(ctx context.Context, s *Semaphore, t term, index int, revision uint64, deadline time.Time, holding Holding, value []byte) *Slot {
 	base := context.WithoutCancel(ctx)
 	l := &Slot{
-		sem: s, index: index, generation: revision, holding: holding, value: value,
+		sem: s, term: t, index: index, generation: revision, holding: holding, value: value,
 		joined: make(chan struct{}), revision: revision, deadline: deadline,
 	}
 	l.ctx, l.cancel = context.WithCancelCause(base)
 	calls, hangUp := context.WithCancel(base)
 	l.hangUp = hangUp
 	l.watchdog = time.AfterFunc(time.Until(deadline), func() { l.Valid() })
-	go l.keep(calls, s.renewal())
+	go l.keep(calls, l.renewal())
 	return l
 }
 
@@ -86,9 +87,10 @@ func (l *Slot) Context(parent context.Context) (context.Context, context.CancelF
 	}
 }
 
-// Release ends the slot, waits for its renewals to end and sets the key free. A slot that is lost is left to expire. An
-// error means that the key could not be set free, and will expire; a second call does nothing. Pass a ctx of its own
-// when the work's has ended: without time to speak to the store, others wait for the expiry.
+// Release ends the slot, waits for its renewals to end and sets the key free. While the store cannot be reached it goes on
+// trying until ctx ends or the lease has expired by itself, at most one TTL: give it a ctx with as much time as others may
+// have to wait, and run it beside the work. A slot that is lost is left to expire. An error means that the key could not
+// be set free, and will expire; a second call does nothing. Pass a ctx of its own when the work's has ended.
 func (l *Slot) Release(ctx context.Context) error {
 	l.sem.mu.Lock()
 	first := l.valid()
@@ -110,32 +112,42 @@ func (l *Slot) Release(ctx context.Context) error {
 	return nil
 }
 
-// giveBack sets the key free. A put that was refused or not answered is looked into, and repeated while the lease still
-// stands.
+// How long giveBack rests between two tries.
+const (
+	giveBackLeast = 100 * time.Millisecond
+	giveBackMost  = time.Second
+)
+
+// giveBack sets the key free. A put that was refused or not answered is looked into, and repeated while the lease may
+// still stand: no renewal follows, so a TTL from now it cannot.
 func (l *Slot) giveBack(ctx context.Context) error {
-	const tries = 3
+	ctx, cancel := context.WithTimeout(ctx, l.term.ttl)
+	defer cancel()
 	l.sem.mu.Lock()
 	revision := l.revision
 	l.sem.mu.Unlock()
-	var failed error
-	for range tries {
-		freed, err := l.sem.put(ctx, l.index, nil, revision, 0)
-		if err == nil {
+	for pause := giveBackLeast; ; pause = min(2*pause, giveBackMost) {
+		freed, failed := l.sem.put(ctx, l.term, l.index, nil, revision)
+		if failed == nil {
 			l.sem.observe(Entry{Key: l.sem.key(l.index), Revision: freed})
 			return nil
 		}
-		failed = err
-		entry, err := l.sem.get(ctx, l.index)
-		if err != nil {
+		entry, err := l.sem.get(ctx, l.term, l.index)
+		if err == nil {
+			l.sem.learn(l.index, revision, entry)
+			if !l.holding.stands(entry) {
+				return nil // it did land, or the lease is somebody else's
+			}
+			if entry.Revision != revision { // that of a renewal whose answer never came
+				revision = entry.Revision
+				continue
+			}
+		}
+		l.sem.sleep(ctx, pause/2, pause)
+		if ctx.Err() != nil {
 			return errors.Join(failed, err)
 		}
-		l.sem.learn(l.index, revision, entry)
-		if !l.holding.stands(entry) {
-			return nil // it did land, or the lease is somebody else's
-		}
-		revision = entry.Revision // that of a renewal whose answer never came, if it moved
 	}
-	return failed
 }
 
 // lose ends the slot without setting it free. The caller holds sem.mu.

@@ -38,7 +38,7 @@ func (s *Semaphore) Acquire(ctx context.Context) (*Slot, error) {
 			return slot, nil
 		}
 		if err != nil && ctx.Err() == nil {
-			s.cfg.OnError(fmt.Errorf("acquire slot of %s: %w", s.name, err))
+			s.complain(fmt.Errorf("acquire slot of %s: %w", s.name, err))
 		}
 	}
 	return nil, fmt.Errorf("acquire slot of %s: %w", s.name, context.Cause(ctx))

@@ -20,6 +20,7 @@ func (s *Semaphore) Run(ctx context.Context) error {
 	doubt := make(chan struct{}, 1) // a watch was lost: changes may have been missed
 	var parts sync.WaitGroup
 	parts.Go(func() { s.keepReconciled(ctx, doubt) })
+	parts.Go(func() { s.keepLooking(ctx) })
 	s.keepWatching(ctx, doubt)
 	parts.Wait()
 	return nil
@@ -30,7 +31,7 @@ func (s *Semaphore) keepWatching(ctx context.Context, doubt chan<- struct{}) {
 	for first := true; ctx.Err() == nil; first = false {
 		opened := time.Now()
 		if err := s.watch(ctx, doubt, first); err != nil {
-			s.cfg.OnError(err)
+			s.complain(err)
 		}
 		if time.Since(opened) > rewatchMost {
 			pause = rewatchLeast
@@ -81,16 +82,17 @@ func (s *Semaphore) keepReconciled(ctx context.Context, doubt <-chan struct{}) {
 // next round comes anyway.
 func (s *Semaphore) reconcile(ctx context.Context) {
 	s.mu.Lock()
+	t := s.term
 	known := make(map[int]uint64, len(s.views))
 	for index, v := range s.views {
 		known[index] = v.revision
 	}
 	s.mu.Unlock()
 	for index, revision := range known {
-		entry, err := s.get(ctx, index)
+		entry, err := s.get(ctx, t, index)
 		if err != nil {
 			if ctx.Err() == nil {
-				s.cfg.OnError(fmt.Errorf("reconcile slots of %s: %w", s.name, err))
+				s.complain(fmt.Errorf("reconcile slots of %s: %w", s.name, err))
 			}
 			return
 		}
@@ -124,7 +126,7 @@ func (s *Semaphore) learn(index int, before uint64, e Entry) {
 
 // note changes a view. The caller holds mu.
 func (s *Semaphore) note(v *view, e Entry) {
-	v.revision = e.Revision
+	v.hear(e.Revision)
 	v.held = len(e.Value) > 0
 	if v.own != nil && !v.own.holding.stands(e) {
 		v.own.lose()
@@ -132,6 +134,11 @@ func (s *Semaphore) note(v *view, e Entry) {
 	if !v.held {
 		s.match()
 	}
+}
+
+// hear takes note of a write. The caller holds Semaphore.mu.
+func (v *view) hear(revision uint64) {
+	v.revision, v.seen, v.looks = revision, time.Now(), 0
 }
 
 // sleep waits a random time, and less when ctx ends.

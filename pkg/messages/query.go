@@ -63,6 +63,7 @@ type Query struct {
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
 	WaitUpTo    time.Duration `json:"wait_up_to_ns"`        // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	InFlight    int           `json:"in_flight,omitempty"`  // requests in flight that the query asked for; 0: as the service says
 	StuckSince  time.Time     `json:"stuck_since,omitzero"` // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`   // positions that were complete then
 	AllowBad    bool          `json:"allow_bad,omitempty"`  // values that do not convert are no reason to call the table wrong
@@ -84,6 +85,7 @@ func (m *Query) Validate() error {
 		field("fingerprint", checkDigest(m.Fingerprint)),
 		checkCount("chunks", int64(m.Chunks)),
 		checkText("url", m.URL),
+		checkCount("in_flight", int64(m.InFlight)),
 		field("state", m.State.check()),
 		checkRun(m.Run),
 		m.Stop.validate(),

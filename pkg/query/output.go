@@ -13,6 +13,18 @@ type Output struct {
 	IfExists IfExists `yaml:"if_exists"`   // default: fail
 }
 
+// UnmarshalStrict reads a mapping, or a plain path.
+func (o *Output) UnmarshalStrict(n strictyaml.Node) {
+	if n.Kind() == strictyaml.Scalar {
+		if o.To = n.Text(); o.To == "" {
+			n.Fail("is empty; write a path, or - for standard output")
+		}
+		return
+	}
+	type plain Output
+	n.Decode((*plain)(o))
+}
+
 // Format is a format of tables.
 type Format string
 
@@ -24,8 +36,8 @@ func (f *Format) UnmarshalStrict(n strictyaml.Node) {
 		return
 	}
 	*f = Format(text)
-	if formatOf(text) == "" {
-		n.Fail("%.40q is not a format of this version; allowed are csv, jsonl, parquet", text)
+	if formatOf(text) != Format(text) || text == "" {
+		n.Fail("%.40q is not a format; allowed are csv, jsonl, parquet", text)
 	}
 }
 
@@ -34,6 +46,8 @@ func formatOf(ending string) Format {
 	switch ending {
 	case "csv", "jsonl", "parquet":
 		return Format(ending)
+	case "ndjson":
+		return "jsonl"
 	}
 	return ""
 }
@@ -66,10 +80,11 @@ func (q *Query) setOutputs(n strictyaml.Node) {
 			output.Format = formatOf(strings.ToLower(output.To[strings.LastIndexByte(output.To, '.')+1:]))
 		}
 		switch {
+		case output.To == "": // told already
 		case strings.HasPrefix(output.To, "postgres:"):
 			at.Fail("tables in Postgres are not supported in this version; allowed are paths and -")
 		case output.Format == "":
-			at.Fail("the format is not told by the name %.80q; add `format:` csv, jsonl, parquet, arrow or geojson", output.To)
+			at.Fail("the format is not told by the name %.80q; let it end in .csv, .jsonl or .parquet, or write {to: …, format: csv}", output.To)
 		}
 	}
 }

@@ -84,24 +84,25 @@ type queryRule struct {
 	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`
 	Run        runRule                       `yaml:"run"`
 	Verify     verifyRule                    `yaml:"verify"`
-	Since      later                         `yaml:"since"`
+	Since      later                         `yaml:"since,later"`
 	MaxChunks  int                           `yaml:"max_chunks"`
 }
 
 type runRule struct {
 	OnQuota     OnQuota `yaml:"on_quota"`
-	MaxRequests later   `yaml:"max_requests"`
-	HoldBack    later   `yaml:"hold_back"`
+	MaxRequests later   `yaml:"max_requests,later"`
+	HoldBack    later   `yaml:"hold_back,later"`
 	InFlight    int     `yaml:"in_flight"`
 }
 
 type verifyRule struct {
 	BadValues BadValues `yaml:"bad_values"`
-	Coverage  later     `yaml:"coverage"`
-	Changed   later     `yaml:"changed_during_run"`
+	Coverage  later     `yaml:"coverage,later"`
+	Changed   later     `yaml:"changed_during_run,later"`
 }
 
-// later is a key of the language that this version does not carry out: ignoring it would promise what is not kept.
+// later is a key of the language that this version does not carry out: ignoring it would promise what is not kept. Its
+// tag says so too, so that it is not offered where another key is unknown.
 type later struct{}
 
 // UnmarshalStrict refuses the key.

@@ -84,6 +84,21 @@ func TestAnOutputIsNotNeeded(t *testing.T) {
 	}
 }
 
+func TestAnOutputMayBeAPlainPath(t *testing.T) {
+	for text, want := range map[string][]Output{
+		"output: t.csv": {{"t.csv", "csv", IfExistsFail}},
+		"output: [t.ndjson, {to: u.parquet, if_exists: replace}]": {{"t.ndjson", "jsonl", IfExistsFail}, {"u.parquet", "parquet", IfExistsReplace}},
+	} {
+		q, err := Parse("wells.yaml", []byte("schema: query/v1\nservice: s\ncollection: c\nwhere: {}\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, q.Outputs); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -102,7 +117,11 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"hold back", []string{"in_flight: 4", "hold_back: 10"}, `run.hold_back: is not supported`},
 		{"wait", []string{"3h", "3"}, `"3" is not a duration`},
 		{"then", []string{"then: pause", "then: stop"}, `unknown value "stop"; allowed are pause`},
-		{"duckdb", []string{"format: csv", "format: duckdb"}, `"duckdb" is not a format of this version; allowed are csv`},
+		{"duckdb", []string{"format: csv", "format: duckdb"}, `"duckdb" is not a format; allowed are csv, jsonl, parquet`},
+		{"ndjson", []string{"format: csv", "format: ndjson"}, `"ndjson" is not a format`},
+		{"path without a format", []string{"output:\n  - {to: daily-flow.parquet}\n  - {to: '-', format: csv, if_exists: replace}", "output: table"}, `q.yaml:10: output: the format is not told by the name "table"; let it end in .csv, .jsonl or .parquet`},
+		{"empty path", []string{"output:\n  - {to: daily-flow.parquet}\n  - {to: '-', format: csv, if_exists: replace}", "output: ''"}, `q.yaml:10: output: is empty`},
+		{"key of a later version", []string{"max_chunks:", "sonce:"}, `q.yaml:17: sonce: unknown key; known are schema, service, collection, where, select, output, run, verify, max_chunks`},
 		{"no format", []string{"'-', format: csv", "'-'"}, `q.yaml:12: output[1]: the format is not told by the name "-"`},
 		{"postgres", []string{"'-'", "postgres:x"}, `tables in Postgres are not supported`},
 		{"empty list", []string{"[00003, 00001]", "[]"}, `where.statistic_id: the list is empty`},
@@ -178,19 +197,33 @@ func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
 	}
 }
 
+func TestATableOfWhichNoColumnIsNamedIsNotReadAsLines(t *testing.T) {
+	for _, text := range []string{"site_no,name\n1,2\n", "\n\nsite_no;name\n1;2\n", "site_no\tname\n1\t2\n"} {
+		_, err := (&ValueFile{Path: "sites.csv"}).values([]byte(text))
+		if !errors.Is(err, ErrValueFile) || !strings.Contains(err.Error(), "name the column that holds the values with column:") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	if _, err := (&ValueFile{Path: "s.tsv", Column: "site_no"}).values([]byte("site_no,name\n1,2\n")); err == nil || !strings.Contains(err.Error(), "let it end in .csv") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnUnusableValueFileIsNamed(t *testing.T) {
 	q, err := Parse("q.yaml", []byte(daily))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"column":    {"site_nr,x\n1,2\n", `it has no column "site_no"; did you mean "site_nr"?`},
-		"twice":     {"site_no,site_no\n1,2\n", `more than once`},
-		"empty":     {"", `it is empty`},
-		"no value":  {"site_no\n\n", `has no value`},
-		"short row": {"x,site_no\n1,2\n3\n", `line 3 has 1 fields and ends before the column "site_no"`},
-		"quote":     {"site_no\n\"1\n", `read a row`},
-		"encoding":  {"site_no\n\xff\n", `is not UTF-8`},
+		"column":     {"site_nr,x\n1,2\n", `it has no column "site_no"; did you mean "site_nr"?`},
+		"twice":      {"site_no,site_no\n1,2\n", `more than once`},
+		"empty":      {"", `it is empty`},
+		"no value":   {"site_no\n\n", `has no value`},
+		"short row":  {"x,site_no\n1,2\n3\n", `line 3 has 1 fields and ends before the column "site_no"`},
+		"quote":      {"site_no\n\"1\n", `read a row`},
+		"semicolons": {"x;site_no\n1;2\n", `separated by semicolons, which are not read; save it with commas`},
+		"tabs":       {"x\tsite_no\n1\t2\n", `separated by tabs; let its name end in .tsv`},
+		"encoding":   {"site_no\n\xff\n", `is not UTF-8`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := q.Resolve(files(map[string]string{"sites.csv": test.text}), noon())

@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -25,10 +26,11 @@ func (f *ValueFile) values(data []byte) ([]string, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: %s is not UTF-8 text", ErrValueFile, f.Path)
 	}
-	list, err := f.lines(data), error(nil)
+	read := f.lines
 	if f.Column != "" {
-		list, err = f.column(data)
+		read = f.column
 	}
+	list, err := read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrValueFile, f.Path, err)
 	}
@@ -47,22 +49,37 @@ func (f *ValueFile) values(data []byte) ([]string, error) {
 	return list, nil
 }
 
-func (f *ValueFile) lines(data []byte) []string {
+// lines reads one value a line. A first line with a separator is that of a table, of which a column is wanted.
+func (f *ValueFile) lines(data []byte) ([]string, error) {
 	var list []string
 	for line := range strings.Lines(string(data)) {
-		list = append(list, strings.TrimSpace(line))
+		value := strings.TrimSpace(line)
+		if len(list) == 0 && strings.ContainsAny(value, separators) {
+			return nil, fmt.Errorf("its first line is %.80q, so it is a table; name the column that holds the values with column:", value)
+		}
+		if value != "" {
+			list = append(list, value)
+		}
 	}
-	return list
+	return list, nil
 }
 
-// column reads one column of a table with a header; the fields are separated by tabs in a .tsv file, else by commas.
+const separators = ",;\t"
+
+// separator is that of the file's table: a tab in a .tsv file, else a comma.
+func (f *ValueFile) separator() rune {
+	if strings.HasSuffix(strings.ToLower(f.Path), ".tsv") {
+		return '\t'
+	}
+	return ','
+}
+
+// column reads one column of a table with a header.
 func (f *ValueFile) column(data []byte) ([]string, error) {
 	reader := csv.NewReader(bytes.NewReader(data))
 	reader.FieldsPerRecord = -1 // of a ragged table only the wanted column matters
 	reader.ReuseRecord = true
-	if strings.HasSuffix(strings.ToLower(f.Path), ".tsv") {
-		reader.Comma = '\t'
-	}
+	reader.Comma = f.separator()
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("it is empty; the first line names the columns")
@@ -72,7 +89,7 @@ func (f *ValueFile) column(data []byte) ([]string, error) {
 	}
 	index, err := columnIndex(header, f.Column)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(f.otherSeparator(header), err)
 	}
 	var list []string
 	for {
@@ -88,6 +105,24 @@ func (f *ValueFile) column(data []byte) ([]string, error) {
 		}
 		list = append(list, strings.Clone(strings.TrimSpace(record[index])))
 	}
+}
+
+// otherSeparator reports a header that is one field to the reader and several to a person.
+func (f *ValueFile) otherSeparator(header []string) error {
+	if len(header) != 1 {
+		return nil
+	}
+	i := strings.IndexAny(header[0], separators)
+	if i < 0 {
+		return nil
+	}
+	switch header[0][i] {
+	case ';':
+		return errors.New("its columns are separated by semicolons, which are not read; save it with commas between them")
+	case '\t':
+		return errors.New("its columns are separated by tabs; let its name end in .tsv")
+	}
+	return errors.New("its columns are separated by commas, and its name ends in .tsv; let it end in .csv")
 }
 
 func columnIndex(header []string, column string) (int, error) {

@@ -27,11 +27,11 @@ func (c *Collection) Axes() []Axis { return slices.Clone(c.axes) }
 type axisRule struct {
 	Each     strictyaml.OneOrMany[string] `yaml:"each"`
 	Pack     string                       `yaml:"pack"`
-	Window   strictyaml.Node              `yaml:"window"`
-	Span     strictyaml.Node              `yaml:"span"`
-	Align    strictyaml.Node              `yaml:"align"`
-	Boundary strictyaml.Node              `yaml:"boundary"`
-	Clauses  strictyaml.Node              `yaml:"clauses"`
+	Window   strictyaml.Node              `yaml:"window,later"`
+	Span     strictyaml.Node              `yaml:"span,later"`
+	Align    strictyaml.Node              `yaml:"align,later"`
+	Boundary strictyaml.Node              `yaml:"boundary,later"`
+	Clauses  strictyaml.Node              `yaml:"clauses,later"`
 }
 
 func (r axisRule) axis(n strictyaml.Node) (Axis, bool) {

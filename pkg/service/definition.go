@@ -35,7 +35,7 @@ type definitionRule struct {
 	Name        string                          `yaml:"name,required"`
 	Title       string                          `yaml:"title"`
 	Docs        string                          `yaml:"docs"`
-	Adapter     strictyaml.Node                 `yaml:"adapter"`
+	Adapter     strictyaml.Node                 `yaml:"adapter,later"`
 	BaseURL     string                          `yaml:"base_url,required"`
 	Hosts       []Host                          `yaml:"hosts"`
 	Credentials strictyaml.Map[Credential]      `yaml:"credentials"`

@@ -22,10 +22,10 @@ type Paging struct {
 	CursorTTL time.Duration  `yaml:"cursor_ttl"` // how long a cursor lives; 0: unknown
 	Count     PageCount      `yaml:"count"`
 	Truncated []TruncateRule `yaml:"truncated_when"`
-	First     int            `yaml:"first"`
-	Send      laterKey       `yaml:"send"`
-	More      laterKey       `yaml:"more"`
-	Stop      laterKey       `yaml:"stop"`
+	First     int            `yaml:"first,later"`
+	Send      laterKey       `yaml:"send,later"`
+	More      laterKey       `yaml:"more,later"`
+	Stop      laterKey       `yaml:"stop,later"`
 }
 
 // laterKey is a key of the language that no paging style of this version uses.

@@ -141,66 +141,74 @@ const (
 	floatBits     = 64
 )
 
-// checkValue tells what is wrong with one value; the message shows it.
-func (p *Parameter) checkValue(value string) error {
-	switch {
-	case value == "":
-		return fmt.Errorf("a value is empty")
-	case len(value) > maxValueBytes:
-		return fmt.Errorf("the value %.40q… has %d bytes, at most %d", value, len(value), maxValueBytes)
-	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		return fmt.Errorf("the value %.80q has characters that are not printable", value)
-	case strings.TrimSpace(value) != value:
-		return fmt.Errorf("the value %.80q has white space around it; remove it", value)
-	case p.Many == ManyComma && strings.Contains(value, ","):
-		return fmt.Errorf("the value %.80q has a comma, which the service reads as two values; give them as a list", value)
-	case len(p.Values) > 0 && !slices.Contains(p.Values, value):
-		return fmt.Errorf("the value %.80q is not allowed%s", value, strictyaml.DidYouMean(value, p.Values))
-	case p.Pattern != nil && !p.Pattern.MatchString(value):
-		hint := p.Hint
-		if hint != "" {
-			hint = "; " + hint
-		}
-		return fmt.Errorf("the value %.80q does not match %s%s", value, p.Pattern, hint)
-	}
-	return p.checkType(value)
+// wrongValue is what is wrong with one value.
+type wrongValue struct {
+	value   string // as a message shows it
+	problem string // what is wrong and what to do; values with one problem are reported together
 }
 
-func (p *Parameter) checkType(value string) error {
+// Error shows the value and what is wrong with it.
+func (w *wrongValue) Error() string { return w.report(1) }
+
+// report tells of n values with one problem.
+func (w *wrongValue) report(n int) string {
+	if n == 1 {
+		return w.value + " " + w.problem
+	}
+	return fmt.Sprintf("%s (and %d more like it) %s", w.value, n-1, w.problem)
+}
+
+// checkValue tells what is wrong with one value; nil when nothing is.
+func (p *Parameter) checkValue(value string) *wrongValue {
+	wrong := func(format string, args ...any) *wrongValue {
+		return &wrongValue{value: fmt.Sprintf("the value %.80q", value), problem: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case value == "":
+		return &wrongValue{value: "a value", problem: "is empty"}
+	case len(value) > maxValueBytes:
+		return &wrongValue{value: fmt.Sprintf("the value %.40q…", value), problem: fmt.Sprintf("has %d bytes, at most %d", len(value), maxValueBytes)}
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		return wrong("has characters that are not printable")
+	case strings.TrimSpace(value) != value:
+		return wrong("has white space around it; remove it")
+	case p.Many == ManyComma && strings.Contains(value, ","):
+		return wrong("has a comma, which the service reads as two values; give them as a list")
+	case len(p.Values) > 0 && !slices.Contains(p.Values, value):
+		return wrong("is not allowed%s", strictyaml.DidYouMean(value, p.Values))
+	case p.Pattern != nil && !p.Pattern.MatchString(value) && p.Hint != "":
+		return wrong("does not have the form that the service takes: %s", p.Hint)
+	case p.Pattern != nil && !p.Pattern.MatchString(value):
+		return wrong("does not match %s", p.Pattern)
+	}
+	if form, ok := p.checkType(value); !ok {
+		return wrong("is no %s", form)
+	}
+	return nil
+}
+
+// checkType tells whether a value is of the parameter's type, and of which form such a value is.
+func (p *Parameter) checkType(value string) (form string, ok bool) {
 	var err error
 	switch p.Type {
 	case TypeInt64:
+		form = "whole number"
 		_, err = strconv.ParseInt(value, 10, 64)
 	case TypeFloat64:
+		form = "number"
 		var f float64
 		if f, err = strconv.ParseFloat(value, floatBits); err == nil && (math.IsInf(f, 0) || math.IsNaN(f)) {
 			err = strconv.ErrRange
 		}
 	case TypeBool:
-		if value != "true" && value != "false" {
-			err = strconv.ErrSyntax
-		}
+		return "truth value; write true or false", value == "true" || value == "false"
 	case TypeDate:
+		form = "day of the calendar; write YYYY-MM-DD"
 		_, err = UnitDate.parse(value)
 	case TypeTimestamp:
+		form = "time; write YYYY-MM-DDThh:mm:ssZ or with an offset such as -06:00"
 		_, err = UnitTimestamp.parse(value)
 	case TypeText, TypeInterval:
 	}
-	if err != nil {
-		return fmt.Errorf("the value %.80q is no %s%s", value, p.Type, formOf(p.Type))
-	}
-	return nil
-}
-
-func formOf(t ParameterType) string {
-	switch t {
-	case TypeDate:
-		return "; write YYYY-MM-DD"
-	case TypeTimestamp:
-		return "; write YYYY-MM-DDThh:mm:ssZ or with an offset such as -06:00"
-	case TypeBool:
-		return "; write true or false"
-	case TypeText, TypeInt64, TypeFloat64, TypeInterval:
-	}
-	return ""
+	return form, err == nil
 }

@@ -125,7 +125,7 @@ type requestRule struct {
 	Path    string                   `yaml:"path,required"`
 	Query   strictyaml.Map[Template] `yaml:"query"`
 	Headers map[string]string        `yaml:"headers"`
-	Body    strictyaml.Node          `yaml:"body"`
+	Body    strictyaml.Node          `yaml:"body,later"`
 }
 
 type requestMethod string

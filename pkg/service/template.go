@@ -20,7 +20,7 @@ type templatePart struct {
 }
 
 func placeholders() []string {
-	return []string{"{}", "{len}", "{from}", "{to}", "{page_rows}", "{offset}", "{page}"}
+	return []string{"{}", "{len}", "{from}", "{to}", "{page_rows}"}
 }
 
 // UnmarshalText reads a template; an unknown placeholder or a single brace is an error.

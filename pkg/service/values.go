@@ -87,7 +87,7 @@ func (c *Collection) checkNames(v Values, errs *ValueErrors) {
 	}
 }
 
-// maxShown is how many values of one parameter are reported one by one.
+// maxShown is how many different problems of one parameter's values are reported.
 const maxShown = 10
 
 func (c *Collection) checkList(param Parameter, values []string, errs *ValueErrors) {
@@ -103,18 +103,33 @@ func (c *Collection) checkList(param Parameter, values []string, errs *ValueErro
 	case len(values) > 1 && param.Many == "" && !c.onEachAxis(param.Name):
 		errs.add(param.Name, ErrInvalidValue, "%d values, and the service takes one", len(values))
 	}
-	bad := 0
+	param.checkValues(values, errs)
+}
+
+// checkValues reports values that have one problem together, with the first of them.
+func (p *Parameter) checkValues(values []string, errs *ValueErrors) {
+	var firsts []*wrongValue
+	counts := make(map[string]int)
+	rest := 0
 	for _, value := range values {
-		err := param.checkValue(value)
-		if err == nil {
+		wrong := p.checkValue(value)
+		switch {
+		case wrong == nil:
 			continue
+		case counts[wrong.problem] > 0:
+		case len(firsts) == maxShown:
+			rest++
+			continue
+		default:
+			firsts = append(firsts, wrong)
 		}
-		if bad++; bad <= maxShown {
-			errs.add(param.Name, ErrInvalidValue, "%s", err)
-		}
+		counts[wrong.problem]++
 	}
-	if bad > maxShown {
-		errs.add(param.Name, ErrInvalidValue, "and %d more values are wrong", bad-maxShown)
+	for _, first := range firsts {
+		errs.add(p.Name, ErrInvalidValue, "%s", first.report(counts[first.problem]))
+	}
+	if rest > 0 {
+		errs.add(p.Name, ErrInvalidValue, "and %d more values are wrong", rest)
 	}
 }
 

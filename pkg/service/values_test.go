@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +25,8 @@ func TestValuesThatTheServiceWouldRefuseAreRefused(t *testing.T) {
 		{"comma", Values{"state": {"WI"}, "site": {"a,b"}}, ErrInvalidValue, `the value "a,b" has a comma`},
 		{"many", Values{"state": {"WI"}, "depth": {"1", "2"}}, ErrInvalidValue, `depth: 2 values, and the service takes one`},
 		{"closed set", Values{"state": {"WI"}, "mode": {"envelope"}}, ErrInvalidValue, `did you mean "envelop"?`},
-		{"int", Values{"state": {"WI"}, "count": {"1.5"}}, ErrInvalidValue, `the value "1.5" is no int64`},
-		{"float", Values{"state": {"WI"}, "depth": {"NaN"}}, ErrInvalidValue, `the value "NaN" is no float64`},
+		{"int", Values{"state": {"WI"}, "count": {"1.5"}}, ErrInvalidValue, `the value "1.5" is no whole number`},
+		{"float", Values{"state": {"WI"}, "depth": {"NaN"}}, ErrInvalidValue, `the value "NaN" is no number`},
 		{"bool", Values{"state": {"WI"}, "active": {"yes"}}, ErrInvalidValue, `write true or false`},
 		{"no such day", Values{"state": {"WI"}, "day": {"2024-02-30"}}, ErrInvalidValue, `write YYYY-MM-DD`},
 		{"no offset", Values{"state": {"WI"}, "at": {"2024-02-03T00:00:00"}}, ErrInvalidValue, `with an offset`},
@@ -77,9 +78,33 @@ func TestAllWrongValuesAreReportedTogether(t *testing.T) {
 	}
 }
 
+func TestValuesWithOneProblemAreReportedTogether(t *testing.T) {
+	sites := make([]string, 60)
+	for i := range sites {
+		sites[i] = fmt.Sprintf("%08d", i)
+	}
+	err := daily(t).CheckValues(Values{"monitoring_location_id": append(sites, "USGS-1", "")})
+	var errs ValueErrors
+	if !errors.As(err, &errs) || len(errs) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	want := `the value "00000000" (and 59 more like it) does not have the form that the service takes: AGENCY-ID, such as USGS-05427718`
+	if !strings.HasPrefix(errs[0].Message, want) || errs[1].Message != "a value is empty" {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
 func TestAMillionWrongValuesMakeAShortReport(t *testing.T) {
 	err := gauges(t).CheckValues(Values{"basin": make([]string, 1_000_000)})
-	if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "and 999990 more values are wrong") {
+	if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "a value (and 999999 more like it) is empty") {
+		t.Errorf("got %.300v", err)
+	}
+	different := make([]string, 1000)
+	for i := range different {
+		different[i] = strings.Repeat("a", 1001+i)
+	}
+	err = gauges(t).CheckValues(Values{"basin": different})
+	if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "and 990 more values are wrong") {
 		t.Errorf("got %.300v", err)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Decode reads the node into the value that into points to. Problems are noted in the document. Fields are named by
-// their tag `yaml:"name"`, with `yaml:"name,required"` for keys that must be there; a field without a tag is not read.
+// their tag `yaml:"name"`, with `yaml:"name,required"` for keys that must be there and `yaml:"name,later"` for keys that are
+// not offered in messages; a field without a tag is not read.
 func (n Node) Decode(into any) {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -77,6 +78,7 @@ type field struct {
 	name     string
 	index    int
 	required bool
+	later    bool
 }
 
 func fieldsOf(t reflect.Type) []field {
@@ -85,7 +87,7 @@ func fieldsOf(t reflect.Type) []field {
 		tag, ok := t.Field(i).Tag.Lookup("yaml")
 		name, option, _ := strings.Cut(tag, ",")
 		if ok && name != "-" {
-			fields = append(fields, field{name: name, index: i, required: option == "required"})
+			fields = append(fields, field{name: name, index: i, required: option == "required", later: option == "later"})
 		}
 	}
 	return fields
@@ -96,18 +98,20 @@ func (n Node) decodeStruct(v reflect.Value) {
 		return
 	}
 	fields := fieldsOf(v.Type())
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
+	var offered []string
+	for _, f := range fields {
+		if !f.later {
+			offered = append(offered, f.name)
+		}
 	}
 	given := make(map[string]bool, len(fields))
 	for key, value := range n.pairs() {
-		i := slices.Index(names, key.yaml.Value)
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.yaml.Value })
 		if i < 0 {
-			value.at(key).Fail("unknown key%s", DidYouMean(key.yaml.Value, names))
+			value.at(key).Fail("unknown key%s", DidYouMean(key.yaml.Value, offered))
 			continue
 		}
-		given[names[i]] = true
+		given[fields[i].name] = true
 		value.decode(v.Field(fields[i].index))
 	}
 	for _, f := range fields {

@@ -133,6 +133,30 @@ func TestWhatIsWrongIsNamedWithItsLine(t *testing.T) {
 	}
 }
 
+func TestASyntaxErrorIsAtItsLine(t *testing.T) {
+	for text, line := range map[string]int{
+		"text: [a\nflag: true\n":                 2,
+		"flag: true\ntext: [a\nnumber: 1\n":      2,
+		"flag: true\ntext: ]\nnumber: 1\n":       2,
+		"flag: true\ntext: [a]]\nnumber: 1\n":    2,
+		"flag: true\nlist:\n  - a\n text: b\n":   4,
+		"flag: true\ntext: a\n- b\n":             3,
+		"flag: true\n  text: a\nnumber: 1\n":     2,
+		"flag: true\ntext: a: b\nnumber: 1\n":    2,
+		"flag: true\ntext: 'a\nnumber: 1\n":      2,
+		"flag: true\n\ttext: a\n":                2,
+		"text: a: b\nflag: true\n":               1,
+		"text: `a`\nflag: true\n":                1,
+		"flag: true\ntext\nnumber: 1\n":          2,
+		"flag: true\ntext: \"\\q\"\nnumber: 1\n": 2,
+	} {
+		_, err := decode(text)
+		if want := fmt.Sprintf("f.yaml:%d: not YAML: ", line); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestAllProblemsAreReportedInTheOrderOfLines(t *testing.T) {
 	_, err := decode("inner: {}\nnumber: a\nfalg: true\nlist:\n- a\n- {}\n")
 	var errs Errors

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,7 +82,8 @@ func (d *Document) parse(data []byte) error {
 	return d.audit()
 }
 
-// syntax translates the parser's "yaml: line 3: reason".
+// syntax translates the parser's "yaml: line 3: reason". Its scanner counts lines from 1, what builds on the scanner from
+// 0, and both leave out the first line.
 func (d *Document) syntax(err error) error {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
@@ -91,7 +93,22 @@ func (d *Document) syntax(err error) error {
 			line, reason = n, after
 		}
 	}
+	switch {
+	case strings.HasPrefix(reason, "unknown anchor"), strings.HasPrefix(reason, "control characters"):
+		// These have no place.
+	case line == 0 || slices.Contains(countedFromZero(), reason):
+		line++
+	}
 	return d.refuse(line, "not YAML: %s", reason)
+}
+
+// countedFromZero are the reasons whose lines the parser counts from 0.
+func countedFromZero() []string {
+	return []string{
+		"did not find expected key", "did not find expected node content", "did not find expected '-' indicator",
+		"did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected <document start>",
+		"found undefined tag handle", "found duplicate %YAML directive", "found duplicate %TAG directive", "found incompatible YAML document",
+	}
 }
 
 func (d *Document) refuse(line int, format string, args ...any) error {
