@@ -78,7 +78,7 @@ build: deps ## build static binaries into dist/ (PLATFORM=linux/arm64)
 		go build -trimpath -buildvcs=auto -ldflags='-s -w' -o dist/ ./cmd/...
 
 .PHONY: up
-up: ## start NATS, Postgres, a coordinator and two workers in containers; the dashboard is http://127.0.0.1:8080
+up: ## start NATS, Postgres, a coordinator and two workers in containers; the API is http://127.0.0.1:8080, to be read at /docs
 	docker compose up --build --detach --wait
 
 .PHONY: down

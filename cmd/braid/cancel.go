@@ -18,8 +18,13 @@ func (a *app) cancelCommand() *cobra.Command {
 				if a.json {
 					return a.printJSON(q)
 				}
-				_, err = fmt.Fprintf(a.stdout, "cancelled %s\n", q.ID)
-				return err
+				if _, err := fmt.Fprintf(a.stdout, "cancelled %s\n", q.ID); err != nil {
+					return err
+				}
+				for _, next := range a.nextSteps(q) {
+					a.line(next.label, "%s", next.text)
+				}
+				return nil
 			})
 		},
 	}

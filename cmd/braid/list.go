@@ -67,7 +67,7 @@ const (
 // printList writes one line a query. All times have the distance from UTC that the user's clock has now, and the head of
 // their column says it.
 func printList(w io.Writer, all []*messages.Status, now time.Time) error {
-	zone := time.FixedZone(now.Local().Format("-07:00"), offset(now.Local()))
+	zone := zoneOf(now.Local())
 	rows := [][]string{{"ID", "NAME", "SERVICE", "STATE", "CHUNKS", "ROWS", "CREATED " + zone.String()}}
 	for _, st := range all {
 		rows = append(rows, []string{
@@ -115,9 +115,13 @@ func shortened(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-func offset(t time.Time) int {
-	_, seconds := t.Zone()
-	return seconds
+// zoneOf gives the zone of t with its distance from UTC as its name: +01, -03:30.
+func zoneOf(t time.Time) *time.Location {
+	_, offset := t.Zone()
+	if offset%3600 != 0 {
+		return time.FixedZone(t.Format("-07:00"), offset)
+	}
+	return time.FixedZone(t.Format("-07"), offset)
 }
 
 // day writes a time in twelve characters: of the last half year with the hour, else with the year.

@@ -75,14 +75,15 @@ quota, keeps what is complete through every interruption, and writes one finishe
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setUp(cmd) },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; see %s --help", err, cmd.CommandPath())
+		return usage("%w; see %s --help", settings.FlagError(err), cmd.CommandPath())
 	})
+	versionFlag(root)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings file (default: braid/config.yaml in the user's config folder)")
 	flags.StringVar(&a.dataDir, "data-dir", "", "folder that keeps queries and their results (default: braid in the user's data folder)")
 	flags.StringVar(&a.server, "server", "", "URL of a coordinator to use instead of this process")
 	flags.StringVar(&a.servicesDir, "services-dir", "", "folder of service definitions (default: braid/services in the user's config folder)")
-	flags.StringToStringVar(&a.serviceURL, "service-url", nil, "base URL of a mirror or simulator: SERVICE=URL; no credential is sent there")
+	flags.StringToStringVar(&a.serviceURL, "service-url", nil, "base URL of a mirror or simulator: `SERVICE=URL`; no credential is sent there")
 	flags.StringVar(&a.logLevel, "log-level", "error", "what is logged on stderr: debug, info, warn, error")
 	flags.StringVar(&a.progress, "progress", "auto", "progress on stderr: auto, tty, plain, json, quiet")
 	flags.BoolVar(&a.json, "json", false, "print JSON on stdout")
@@ -182,15 +183,16 @@ func (a *app) settingsFile(cmd *cobra.Command) (*settings.File, error) {
 	return settings.ParseFile(path, data, settingKeys(cmd.Root()))
 }
 
-// settingKeys are the settings of all commands: one file serves them all.
+// settingKeys are the settings of all commands but completion: one file serves them all.
 func settingKeys(root *cobra.Command) []string {
 	var keys []string
-	add := func(f *pflag.Flag) { keys = append(keys, settings.Key(f.Name)) }
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		cmd.LocalFlags().VisitAll(add)
+		keys = append(keys, settings.Keys(cmd.LocalFlags())...)
 		for _, sub := range cmd.Commands() {
-			walk(sub)
+			if sub.Name() != "completion" {
+				walk(sub)
+			}
 		}
 	}
 	walk(root)

@@ -133,6 +133,9 @@ func (a *app) targets(q *query.Query, file string, out []string, format string) 
 }
 
 func (t *target) check() error {
+	if t.path == "-" && t.format == "" {
+		return usage("-o - needs --format: csv, jsonl or parquet")
+	}
 	var err error
 	if t.format, err = output.FormatOf(t.path, string(t.format)); err != nil {
 		return err
@@ -182,15 +185,9 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 	if err != nil {
 		return fmt.Errorf("%w\ncompleted work is kept; to go on: %s", err, a.resumeHint(q, false))
 	}
-	if s.embedded != nil {
-		// The workers have finished what they had in hand meanwhile: the stream has the last word.
-		survey, err := s.embedded.Survey(context.WithoutCancel(ctx), status.Query)
-		if err != nil {
-			return err
-		}
-		requests := max(status.Progress.Requests, survey.Progress.Requests)
-		status.Progress = &survey.Progress
-		status.Progress.Requests = requests
+	// The workers have finished what they had in hand meanwhile: the stream has the last word.
+	if err := s.survey(context.WithoutCancel(ctx), status); err != nil {
+		return err
 	}
 	if status.Query.State != messages.Complete {
 		if ctx.Err() != nil && s.embedded == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	blobPiece  = 256 << 10
+	blobPiece  = 128 << 10 // half of minPayload
 	maxBlob    = 64 << 20
 	blobPieces = maxBlob/blobPiece + 1
 )

@@ -30,6 +30,7 @@ type Config struct {
 type Bus struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
+	log    *slog.Logger
 	inline int // most bytes of a result's body that travel in the result itself
 	closed chan struct{}
 	full   chan<- error // of the embedded server; nil for an external one
@@ -43,6 +44,7 @@ const (
 	asyncPending  = 1024
 	headerRoom    = 64 << 10
 	maxInline     = 512 << 10
+	minPayload    = 256 << 10 // leaves a result's body three times the room of its headers
 )
 
 // Connect connects once and then reconnects for ever. Errors wrap messages.ErrUnreachable.
@@ -53,7 +55,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{closed: make(chan struct{}), anew: make(chan struct{})}
+	b := &Bus{log: cfg.Log, closed: make(chan struct{}), anew: make(chan struct{})}
 	opts := []nats.Option{
 		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
@@ -97,6 +99,11 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if err != nil {
 		b.nc.Close()
 		return nil, fmt.Errorf("%w at %s: JetStream: %w; start the server with JetStream enabled (nats-server -js)", messages.ErrUnreachable, shown, err)
+	}
+	if most := b.nc.MaxPayload(); most < minPayload {
+		b.nc.Close()
+		return nil, fmt.Errorf("the server at %s takes messages of at most %d bytes, and Braid's need %d; set max_payload in its configuration to %d or more, best to NATS' default of 1MB",
+			shown, most, minPayload, minPayload)
 	}
 	b.inline = min(maxInline, int(b.nc.MaxPayload())-headerRoom)
 	return b, nil
@@ -172,6 +179,7 @@ const (
 	codeNoResources           = 10023
 	codeNoMessage             = 10037
 	codeNoStorage             = 10047
+	codeNoSequence            = 10043
 )
 
 func code(err error) jetstream.ErrorCode {

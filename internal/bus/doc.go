@@ -2,11 +2,15 @@
 // and what is published to and read from them. It is the only package that knows NATS; it translates NATS errors into
 // those of pkg/messages and pkg/lease.
 //
-// The guarantees that others build on are settings of the streams, not habits of the clients:
+// The guarantees that others build on are kept by the server, whoever publishes and however often:
 //
-//   - RESULTS keeps one message per subject and refuses a second, so the first result of a position wins for ever.
+//   - A result is published as the first of its subject, and RESULTS refuses it when it holds one: the first wins for ever.
 //   - ITEMS does the same while an item is stored, so publishing an item that is still queued is refused.
 //   - A result's parts are not a result: only the message under the position's own subject is, and it is one write.
+//
+// A message that was damaged on disk is passed over by the server, which nevertheless goes on counting it, and can neither
+// deliver nor remove it. So nothing here waits for a count to be reached, and a damaged message is no bar to a new one
+// under its subject: its position is pending again.
 //
 // A result counts when its publish is acknowledged by the stream, never when an item is acknowledged.
 package bus

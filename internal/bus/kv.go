@@ -30,12 +30,9 @@ func (b *Bus) put(ctx context.Context, bucket, key string, value []byte, revisio
 }
 
 type stored struct {
-	Message *struct {
-		Seq  uint64 `json:"seq"`
-		Hdrs []byte `json:"hdrs"`
-		Data []byte `json:"data"`
-	} `json:"message"`
-	Error *jetstream.APIError `json:"error"`
+	Seq  uint64 `json:"seq"`
+	Hdrs []byte `json:"hdrs"`
+	Data []byte `json:"data"`
 }
 
 // get reads from the leader: a follower's copy may be stale, and then a compare-and-set with its revision only costs a
@@ -45,24 +42,40 @@ func (b *Bus) get(ctx context.Context, bucket, key string) (value []byte, revisi
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, err)
 	}
-	reply, err := b.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+bucket, request)
+	got, err := b.read(ctx, streamOf(bucket), request)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, translateCore(err))
-	}
-	var got stored
-	if err := json.Unmarshal(reply.Data, &got); err != nil {
 		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, err)
 	}
-	if got.Error != nil {
-		if got.Error.ErrorCode == codeNoMessage {
-			return nil, 0, nil
-		}
-		return nil, 0, fmt.Errorf("read %s/%s: %w", bucket, key, translate(got.Error))
+	if got == nil {
+		return nil, 0, nil
 	}
-	if got.Message == nil {
-		return nil, 0, fmt.Errorf("read %s/%s: the server sent no message", bucket, key)
+	return got.Data, got.Seq, nil
+}
+
+func streamOf(bucket string) string { return "KV_" + bucket }
+
+// read asks the leader of a stream for one message; nil when there is none.
+func (b *Bus) read(ctx context.Context, stream string, request []byte) (*stored, error) {
+	reply, err := b.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, request)
+	if err != nil {
+		return nil, translateCore(err)
 	}
-	return got.Message.Data, got.Message.Seq, nil
+	var got struct {
+		Message *stored             `json:"message"`
+		Error   *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(reply.Data, &got); err != nil {
+		return nil, err
+	}
+	switch {
+	case got.Error != nil && got.Error.ErrorCode == codeNoMessage:
+		return nil, nil //nolint:nilnil // there is none
+	case got.Error != nil:
+		return nil, translate(got.Error)
+	case got.Message == nil:
+		return nil, errors.New("the server sent no message")
+	}
+	return got.Message, nil
 }
 
 func translateCore(err error) error {
@@ -98,6 +111,10 @@ func (b *Bus) watch(ctx context.Context, bucket, pattern string, on func(*change
 		return fmt.Errorf("watch %s/%s: %w", bucket, pattern, translate(err))
 	}
 	defer func() { _ = watcher.Stop() }() // the subscription may be gone already, which is what Stop is for
+	w := &watching{on: on}
+	wait := patience{bus: b, stream: streamOf(bucket), subject: "$KV." + bucket + "." + pattern}
+	tick := time.NewTicker(quiet)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -111,17 +128,65 @@ func (b *Bus) watch(ctx context.Context, bucket, pattern string, on func(*change
 				}
 				return fmt.Errorf("watch %s/%s: %w", bucket, pattern, messages.ErrUnreachable)
 			}
-			if entry == nil {
-				on(nil)
+			w.take(entry)
+		case <-tick.C:
+			if !w.isQuiet() {
 				continue
 			}
-			c := &change{key: entry.Key(), revision: entry.Revision()}
-			if entry.Operation() == jetstream.KeyValuePut {
-				c.value = entry.Value()
+			over, err := wait.over(ctx, w.last, w.left)
+			if ctx.Err() != nil {
+				return nil
 			}
-			on(c)
+			if err != nil {
+				return fmt.Errorf("watch %s/%s: %w", bucket, pattern, err)
+			}
+			if !over {
+				continue
+			}
+			// Behind what was damaged begins a new watch: the server may write there what this one would not be shown.
+			behind, err := kv.Watch(ctx, pattern, jetstream.ResumeFromRevision(w.last+1))
+			if err != nil {
+				return fmt.Errorf("watch %s/%s: %w", bucket, pattern, translate(err))
+			}
+			_ = watcher.Stop()
+			watcher = behind
+			w.take(nil)
 		}
 	}
+}
+
+// watching is what a watch has seen.
+type watching struct {
+	on     func(*change)
+	last   uint64 // revision
+	left   uint64 // as the server counts
+	heard  bool   // something, since it was last asked
+	caught bool
+}
+
+// take passes on an entry, and of the marks that all has been seen only the first.
+func (w *watching) take(entry jetstream.KeyValueEntry) {
+	w.heard = true
+	if entry == nil {
+		if !w.caught {
+			w.caught = true
+			w.on(nil)
+		}
+		return
+	}
+	c := &change{key: entry.Key(), revision: entry.Revision()}
+	if entry.Operation() == jetstream.KeyValuePut {
+		c.value = entry.Value()
+	}
+	w.last, w.left = c.revision, entry.Delta()
+	w.on(c)
+}
+
+// isQuiet tells whether nothing has come since it was last asked, although all was not seen.
+func (w *watching) isQuiet() bool {
+	heard := w.heard
+	w.heard = false
+	return !heard && !w.caught
 }
 
 // update changes the value of a key by compare-and-set until nobody came between. edit returns nil to leave it as it is.

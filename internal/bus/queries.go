@@ -21,8 +21,18 @@ func (b *Bus) CreateQuery(ctx context.Context, q *messages.Query, spec []byte) e
 	if err := b.putBlob(ctx, bucketQueries, specKey+q.Spec, spec); err != nil {
 		return fmt.Errorf("store the spec of %s: %w", q.ID, err)
 	}
-	_, err := b.SaveQuery(ctx, q, 0)
-	return err
+	if _, err := b.SaveQuery(ctx, q, 0); err != nil {
+		return err
+	}
+	// Whoever removed the last other query with this spec before the record was there may have removed the spec just now.
+	have, _, err := b.get(ctx, bucketQueries, specKey+q.Spec+".0")
+	if err == nil && len(have) == 0 {
+		err = b.putBlob(ctx, bucketQueries, specKey+q.Spec, spec)
+	}
+	if err != nil {
+		return fmt.Errorf("store the spec of %s: %w", q.ID, err)
+	}
+	return nil
 }
 
 // SaveQuery changes the record by compare-and-set. The error wraps messages.ErrConflict when revision is not the last.
@@ -47,7 +57,10 @@ func (b *Bus) LoadQuery(ctx context.Context, id string) (*messages.Query, uint64
 		return nil, 0, fmt.Errorf("query %s: %w", id, messages.ErrNotFound)
 	}
 	q, err := messages.DecodeQuery(data)
-	return q, revision, err
+	if err != nil {
+		return nil, revision, fmt.Errorf("record of query %s: %w", id, err)
+	}
+	return q, revision, nil
 }
 
 // LoadSpec reads the pinned spec of a query.
@@ -61,28 +74,34 @@ func (b *Bus) LoadSpec(ctx context.Context, q *messages.Query) ([]byte, error) {
 
 var errStopWatch = errors.New("seen all")
 
-// ListQueries reads all records, in no order.
+// ListQueries reads all records, in no order. One that cannot be read is logged with its name, and does not hide the others.
 func (b *Bus) ListQueries(ctx context.Context) ([]*messages.Query, error) {
+	return b.listQueries(ctx, func(id string, err error) {
+		b.log.Error("a query's record cannot be read; it is left alone", "query", id, "error", err)
+	})
+}
+
+func (b *Bus) listQueries(ctx context.Context, bad func(id string, err error)) ([]*messages.Query, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all []*messages.Query
-	var bad error
 	err := b.watch(ctx, bucketQueries, queryKey+"*", func(c *change) {
 		switch {
 		case c == nil:
 			cancel(errStopWatch)
 		case len(c.value) > 0:
 			q, err := messages.DecodeQuery(c.value)
-			bad = errors.Join(bad, err)
-			if err == nil {
-				all = append(all, q)
+			if err != nil {
+				bad(strings.TrimPrefix(c.key, queryKey), err)
+				return
 			}
+			all = append(all, q)
 		}
 	})
 	if err == nil && !errors.Is(context.Cause(ctx), errStopWatch) {
 		err = fmt.Errorf("list queries: %w", context.Cause(ctx))
 	}
-	return all, errors.Join(err, bad)
+	return all, err
 }
 
 // WatchQueries calls on with each record, its revision, and each change; a removed query has a nil record. caughtUp is
@@ -140,5 +159,25 @@ func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
 			return err
 		}
 	}
-	return b.remove(ctx, bucketQueries, progressKey+q.ID)
+	if err := b.remove(ctx, bucketQueries, progressKey+q.ID); err != nil {
+		return err
+	}
+	return b.removeSpec(ctx, q)
+}
+
+// removeSpec removes the spec of a query whose record is gone, unless another query has the same one.
+func (b *Bus) removeSpec(ctx context.Context, q *messages.Query) error {
+	needed := false
+	others, err := b.listQueries(ctx, func(string, error) { needed = true }) // it may be this very spec's
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		needed = needed || other.Spec == q.Spec
+	}
+	if needed {
+		return nil
+	}
+	// Purged and not deleted: a marker in its place would stand in the way of the next query with this spec.
+	return b.purge(ctx, streamOf(bucketQueries), "$KV."+bucketQueries+"."+specKey+q.Spec+".*")
 }

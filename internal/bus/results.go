@@ -58,7 +58,7 @@ func (w *ResultWriter) Write(ctx context.Context, rows []byte) error {
 }
 
 func (w *ResultWriter) publishPart(ctx context.Context, body []byte) error {
-	msg := nats.NewMsg(partSubject(w.query, w.attempt, w.parts))
+	msg := first(nats.NewMsg(partSubject(w.query, w.attempt, w.parts)))
 	msg.Data = bytes.Clone(body)
 	_, err := w.bus.publish(ctx, msg)
 	// The attempt's id is its own: a part that exists is this one, published before an answer was lost.
@@ -87,7 +87,7 @@ func (w *ResultWriter) Commit(ctx context.Context, h *messages.ResultHeader) err
 	if err != nil {
 		return err
 	}
-	msg := nats.NewMsg(resultSubject(h.Query, h.Position))
+	msg := first(nats.NewMsg(resultSubject(h.Query, h.Position)))
 	msg.Header.Set(resultHeader, string(head))
 	msg.Data = w.packed.Bytes()
 	again, err := w.bus.publish(ctx, msg)
@@ -96,7 +96,7 @@ func (w *ResultWriter) Commit(ctx context.Context, h *messages.ResultHeader) err
 	}
 	// A refusal after a lost answer may be the echo of this very result.
 	if again {
-		if have, _, loadErr := w.bus.loadResult(ctx, h.Query, h.Position); loadErr == nil && have.Attempt == w.attempt {
+		if have, loadErr := w.bus.loadResult(ctx, h.Query, h.Position); loadErr == nil && have.header.Attempt == w.attempt {
 			return nil
 		}
 	}
@@ -122,7 +122,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 		fresh.Data = msg.Data
 		maps.Copy(fresh.Header, msg.Header)
 		err := b.tryPublish(ctx, fresh)
-		if err = b.refused(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
+		if err = b.refused(taken(err)); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
 			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {
 			return again, err
 		}
@@ -142,45 +142,72 @@ func (b *Bus) tryPublish(ctx context.Context, msg *nats.Msg) error {
 	return err
 }
 
-func (b *Bus) loadResult(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error) {
+// storedResult is a message in the place of a result.
+type storedResult struct {
+	header *messages.ResultHeader // nil when it cannot be read
+	body   []byte
+	seq    uint64
+}
+
+// loadResult reads what is in the place of a position's result, from any replica.
+func (b *Bus) loadResult(ctx context.Context, query string, p messages.Position) (storedResult, error) {
 	stream, err := b.js.Stream(ctx, streamResults)
 	if err != nil {
-		return nil, nil, translate(err)
+		return storedResult{}, translate(err)
 	}
 	msg, err := stream.GetLastMsgForSubject(ctx, resultSubject(query, p))
 	if err != nil {
-		return nil, nil, translate(err)
+		return storedResult{}, translate(err)
 	}
-	h, err := messages.DecodeResultHeader([]byte(msg.Header.Get(resultHeader)))
+	return openResult(query, p, msg.Header, stored{Seq: msg.Sequence, Data: msg.Data})
+}
+
+// openResult reads the header of a message. With an error that wraps messages.ErrInvalid or messages.ErrVersion it gives
+// what it found all the same.
+func openResult(query string, p messages.Position, header nats.Header, msg stored) (storedResult, error) {
+	h, err := messages.DecodeResultHeader([]byte(header.Get(resultHeader)))
 	if err == nil && (h.Query != query || h.Position != p) {
-		err = fmt.Errorf("%w: a result of %s/%s under %s", messages.ErrInvalid, h.Query, h.Position, msg.Subject)
+		// What another position's header names is not this one's to remove.
+		h, err = nil, fmt.Errorf("%w: a result of %s/%s in the place of %s/%s", messages.ErrInvalid, h.Query, h.Position, query, p)
 	}
-	return h, msg.Data, err
+	return storedResult{h, msg.Data, msg.Seq}, err
 }
 
 // Result reads a position's result and its rows (JSON lines), checked against length and digest. The error wraps
-// messages.ErrNotFound when there is none, and messages.ErrDamaged when what is stored is not what was committed.
+// messages.ErrNotFound when there is none, messages.ErrDamaged when what is stored is not what was committed, and
+// messages.ErrVersion when a newer Braid has written it.
 func (b *Bus) Result(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error) {
-	h, body, err := b.loadResult(ctx, query, p)
-	if err != nil {
-		if errors.Is(err, messages.ErrInvalid) {
-			err = fmt.Errorf("%w: %w", messages.ErrDamaged, err)
-		}
-		return nil, nil, fmt.Errorf("result of position %s: %w", p, err)
+	found, err := b.loadResult(ctx, query, p)
+	var rows []byte
+	if err == nil {
+		rows, err = b.rows(ctx, found)
 	}
+	if errors.Is(err, messages.ErrInvalid) {
+		err = fmt.Errorf("%w: %w", messages.ErrDamaged, err)
+	}
+	if err != nil {
+		return found.header, nil, fmt.Errorf("result of position %s: %w", p, err)
+	}
+	return found.header, rows, nil
+}
+
+// rows reads a result's rows and checks them.
+func (b *Bus) rows(ctx context.Context, found storedResult) ([]byte, error) {
+	h, body := found.header, found.body
 	if h.Parts > 0 {
+		var err error
 		if body, err = b.collectParts(ctx, h); err != nil {
-			return h, nil, fmt.Errorf("result of position %s: %w", p, err)
+			return nil, err
 		}
 	}
 	rows, err := decompress(body, h.Bytes)
 	if err != nil {
-		return h, nil, fmt.Errorf("result of position %s: %w: %w", p, messages.ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", messages.ErrDamaged, err)
 	}
 	if sum := sha256.Sum256(rows); int64(len(rows)) != h.Bytes || hex.EncodeToString(sum[:]) != h.SHA256 {
-		return h, nil, fmt.Errorf("result of position %s: %w: the rows do not match their digest", p, messages.ErrDamaged)
+		return nil, fmt.Errorf("%w: the rows do not match their digest", messages.ErrDamaged)
 	}
-	return h, rows, nil
+	return rows, nil
 }
 
 func (b *Bus) collectParts(ctx context.Context, h *messages.ResultHeader) ([]byte, error) {
@@ -202,23 +229,13 @@ func (b *Bus) collectParts(ctx context.Context, h *messages.ResultHeader) ([]byt
 	return body.Bytes(), nil
 }
 
-// RemoveResult makes a position pending again: its result was lost or damaged. The parts go with it.
-func (b *Bus) RemoveResult(ctx context.Context, query string, p messages.Position) error {
-	if h, _, err := b.loadResult(ctx, query, p); err == nil && h.Parts > 0 {
-		if err := b.purge(ctx, streamParts, partsOfAttempt(query, h.Attempt)); err != nil {
-			return err
-		}
-	}
-	return b.purge(ctx, streamResults, resultSubject(query, p))
-}
-
-// HasResult tells whether a position has a result.
+// HasResult tells whether a position has a result, be it one that only a newer Braid can read.
 func (b *Bus) HasResult(ctx context.Context, query string, p messages.Position) (bool, error) {
-	_, _, err := b.loadResult(ctx, query, p)
+	_, err := b.loadResult(ctx, query, p)
 	switch {
 	case errors.Is(err, messages.ErrNotFound):
 		return false, nil
-	case err != nil && !errors.Is(err, messages.ErrInvalid):
+	case err != nil && !errors.Is(err, messages.ErrInvalid) && !errors.Is(err, messages.ErrVersion):
 		return false, fmt.Errorf("look for the result of position %s: %w", p, err)
 	}
 	return true, nil

@@ -230,7 +230,7 @@ func TestWhatIsNotWhatWasCommittedIsDamaged(t *testing.T) {
 			if _, rows, err := b.Result(t.Context(), "q", h.Position); !errors.Is(err, messages.ErrDamaged) || rows != nil {
 				t.Fatalf("got %d bytes and %v, want ErrDamaged", len(rows), err)
 			}
-			if err := b.RemoveResult(t.Context(), "q", h.Position); err != nil {
+			if err := b.RemoveDamaged(t.Context(), "q", h.Position); err != nil {
 				t.Fatal(err)
 			}
 			mustCommit(t, b, rand.Text(), testkit.Header("q", h.Position.Index(), 1), c.rows)
@@ -246,7 +246,7 @@ func TestRemovingAResultTakesItsPartsAlong(t *testing.T) {
 	mustCommit(t, b, "attempt", testkit.Header("q", 0, 1), noise(2<<20))
 	mustCommit(t, b, "neighbour", testkit.Header("q", 1, 1), noise(2<<20))
 	all := stored(t, b, "PARTS")
-	if err := b.RemoveResult(t.Context(), "q", "0"); err != nil {
+	if err := b.RemoveAttempt(t.Context(), "q", "0", "attempt"); err != nil {
 		t.Fatal(err)
 	}
 	if left := stored(t, b, "PARTS"); left != all/2 {

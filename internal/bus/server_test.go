@@ -145,7 +145,7 @@ func TestAFullStoreIsToldWithAWayOut(t *testing.T) {
 			if !errors.Is(err, messages.ErrStoreFull) || errors.Is(err, messages.ErrExists) || !strings.Contains(err.Error(), "free some space") {
 				t.Fatalf("got %v, want ErrStoreFull with a way out", err)
 			}
-			if err := b.RemoveResult(t.Context(), "q", "0"); err != nil {
+			if err := b.RemoveAttempt(t.Context(), "q", "0", "attempt-0"); err != nil {
 				t.Fatalf("nothing can be removed from the full store: %v", err)
 			}
 			if err := commit(t, b, "after", testkit.Header("q", 0, 1), noise(size)); err != nil {

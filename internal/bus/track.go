@@ -45,46 +45,103 @@ func (b *Bus) TrackInterruptions(ctx context.Context, query string, on func(*mes
 
 // follow reads a stream from its start with an ordered consumer, which heals itself after gaps and reconnects.
 func (b *Bus) follow(ctx context.Context, stream, subject string, headersOnly bool, caughtUp func(), on func(jetstream.Msg)) error {
-	consumer, err := b.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy, HeadersOnly: headersOnly,
-	})
+	s, err := b.js.Stream(ctx, stream)
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", subject, translate(err))
+	}
+	f := &follower{bus: b, stream: stream, subject: subject, headersOnly: headersOnly, end: s.CachedInfo().State.LastSeq, on: on, caughtUp: caughtUp}
+	for {
+		again, err := f.read(ctx)
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("follow %s: %w", subject, translate(err))
+		}
+		if !again || ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// follower is one reading of a stream. Used by one goroutine.
+type follower struct {
+	bus             *Bus
+	stream, subject string
+	headersOnly     bool
+	end             uint64 // the last sequence at the start
+	last            uint64 // delivered
+	left            uint64 // as the server counts
+	caught          bool
+	on              func(jetstream.Msg)
+	caughtUp        func()
+}
+
+// quiet is how long nothing comes before it is asked whether anything is still to come.
+const quiet = time.Second
+
+// read follows until ctx ends, or until the reading is to be taken up again behind what was damaged.
+func (f *follower) read(ctx context.Context) (again bool, err error) {
+	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{f.subject}, DeliverPolicy: jetstream.DeliverAllPolicy, HeadersOnly: f.headersOnly}
+	if f.last > 0 {
+		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, f.last+1
+	}
+	consumer, err := f.bus.js.OrderedConsumer(ctx, f.stream, cfg)
+	if err != nil {
+		return false, err
 	}
 	info, err := consumer.Info(ctx)
 	if err != nil {
-		return fmt.Errorf("follow %s: %w", subject, translate(err))
+		return false, err
 	}
-	caught := false
-	catchUp := func(pending uint64) {
-		if pending == 0 && !caught {
-			caught = true
-			caughtUp()
-		}
-	}
-	catchUp(info.NumPending)
+	f.left = info.NumPending
+	f.catchUp(f.left == 0)
 	incoming, err := consumer.Messages(jetstream.PullMaxMessages(1000), jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(2*time.Second))
 	if err != nil {
-		return fmt.Errorf("follow %s: %w", subject, translate(err))
+		return false, err
 	}
 	defer incoming.Stop()
+	wait := patience{bus: f.bus, stream: f.stream, subject: f.subject}
 	for {
-		msg, err := incoming.Next(jetstream.NextContext(ctx))
+		msg, err := f.next(ctx, incoming)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return false, nil
 		case errors.Is(err, jetstream.ErrNoHeartbeat):
 			continue // the server is away; the consumer comes back by itself
-		case err != nil:
-			return fmt.Errorf("follow %s: %w", subject, translate(err))
-		}
-		on(msg)
-		if !caught {
-			meta, err := msg.Metadata()
+		case errors.Is(err, context.DeadlineExceeded):
+			over, err := wait.over(ctx, f.last, f.left)
 			if err != nil {
-				return fmt.Errorf("follow %s: %w", subject, err)
+				return false, err
 			}
-			catchUp(meta.NumPending)
+			if over {
+				f.catchUp(true)
+				return true, nil
+			}
+			continue
+		case err != nil:
+			return false, err
 		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return false, err
+		}
+		f.last, f.left = meta.Sequence.Stream, meta.NumPending
+		f.on(msg)
+		f.catchUp(f.left == 0 || f.last >= f.end)
+	}
+}
+
+// next waits for ever only when all that was there has been seen.
+func (f *follower) next(ctx context.Context, incoming jetstream.MessagesContext) (jetstream.Msg, error) {
+	if !f.caught {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, quiet)
+		defer cancel()
+	}
+	return incoming.Next(jetstream.NextContext(ctx))
+}
+
+func (f *follower) catchUp(seenAll bool) {
+	if seenAll && !f.caught {
+		f.caught = true
+		f.caughtUp()
 	}
 }

@@ -374,11 +374,18 @@ func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
 func TestAFailureOutranksAnInterruption(t *testing.T) {
 	r := newRig(t)
 	c := r.lead()
-	r.work(testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
+	var once sync.Once
+	under := make(chan struct{}) // both are under way: neither is handed back because of the other
+	r.work(testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
 		switch siteOf(call) {
 		case "s00":
+			select {
+			case <-under:
+			case <-ctx.Done():
+			}
 			return service.Page{}, refuse(service.ClassTransient, 503, 0)
 		case "s01":
+			once.Do(func() { close(under) })
 			return service.Page{}, refuse(service.ClassBadRequest, 400, 0)
 		}
 		return two(call)

@@ -27,10 +27,12 @@ type driver struct {
 	at      seen // the record as this driver last knew it
 	pinned  *pinned
 	run     *resume.Run
-	news    chan any // *messages.ResultHeader, *messages.Interruption, lostResult, caughtUp
+	news    chan any // *messages.ResultHeader, *messages.Interruption, lostResult, newerResult, caughtUp
 	behind  int      // trackers that have not caught up
 	items   map[messages.Position]*messages.Item
-	recheck bool // items may be with workers already, from a coordinator before this one
+	recheck bool                // items may be with workers already, from a coordinator before this one
+	newer   *messages.Stop      // a result that this build cannot read: the run cannot go on
+	kept    map[string]struct{} // attempts whose parts are a result's
 
 	next      func() (planner.Chunk, bool)
 	stop      func()
@@ -38,13 +40,17 @@ type driver struct {
 	exhausted bool
 
 	lastNews time.Time
+	stalled  bool // what is outstanding was published again since the last news
 	dirty    bool
 }
 
 type (
-	lostResult messages.Position
-	caughtUp   struct{}
+	lostResult  messages.Position
+	newerResult messages.Position
+	caughtUp    struct{}
 )
+
+var errStalled = errors.New("no news for long, even of what was published again; what is complete is read anew")
 
 // drive leads a run until it has settled, or until somebody else changes the record, and returns the newest record it
 // knows. It begins by deriving what is complete from the streams.
@@ -58,6 +64,7 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
 		run:  resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p)),
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
+		kept: map[string]struct{}{},
 	}
 	d.rewind()
 	defer func() { d.stop() }()
@@ -85,6 +92,11 @@ func (d *driver) trackResults(ctx context.Context, id string) error {
 	return d.c.ports.Results.TrackResults(ctx, id, func(h *messages.ResultHeader) {
 		d.tell(ctx, h)
 	}, func(p messages.Position, err error) {
+		if errors.Is(err, messages.ErrVersion) {
+			d.log.Error(newerReason, "position", p, "error", err)
+			d.tell(ctx, newerResult(p))
+			return
+		}
 		d.log.Error("a stored result cannot be read; its position is pending again", "position", p, "error", err)
 		d.tell(ctx, lostResult(p))
 	}, func() { d.tell(ctx, caughtUp{}) })
@@ -158,7 +170,7 @@ func (d *driver) changed(ctx context.Context, s seen) (over bool, err error) {
 
 // takeIn takes in one piece of news, and all that came with it.
 func (d *driver) takeIn(ctx context.Context, what any) error {
-	d.lastNews = d.c.ports.Now()
+	d.lastNews, d.stalled = d.c.ports.Now(), false
 	for {
 		if err := d.takeInOne(ctx, what); err != nil {
 			return err
@@ -177,14 +189,18 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 	case caughtUp:
 		d.behind--
 	case *messages.ResultHeader:
+		if m.Parts > 0 {
+			d.kept[m.Attempt] = struct{}{}
+		}
 		if m.Position.IsChild() || m.Position.Index() >= d.at.query.Chunks {
 			d.log.Error("a result of a position that the plan does not have is left alone", "position", m.Position)
 			return nil
 		}
-		if !d.run.Result(m) {
-			return d.c.ports.Results.RemoveResult(ctx, d.at.id, m.Position)
-		}
+		keep := d.run.Result(m)
 		delete(d.items, m.Position)
+		if !keep {
+			return d.c.ports.Results.RemoveAttempt(ctx, d.at.id, m.Position, m.Attempt)
+		}
 	case *messages.Interruption:
 		d.run.Interruption(m, d.c.ports.Now())
 		if !d.run.Outstanding(m.Position) {
@@ -192,15 +208,24 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 		}
 	case lostResult:
 		d.run.Lost(messages.Position(m))
-		return d.c.ports.Results.RemoveResult(ctx, d.at.id, messages.Position(m))
+		return d.c.ports.Results.RemoveDamaged(ctx, d.at.id, messages.Position(m))
+	case newerResult:
+		if p := messages.Position(m); d.newer == nil || p.Compare(d.newer.Position) < 0 {
+			d.newer = &messages.Stop{Kind: messages.StopFailure, Position: p, Reason: newerReason, Hint: "resume the query after that"}
+		}
 	}
 	return nil
 }
 
-// tick saves progress, and publishes again what nobody has spoken of for long: the queue may have lost it.
+// tick saves progress, and publishes again what nobody has spoken of for long: the queue may have lost it. When that brings
+// no news either, the drive begins anew: it may be the streams that do not tell what happens.
 func (d *driver) tick(ctx context.Context) error {
 	now := d.c.ports.Now()
 	if d.behind == 0 && len(d.items) > 0 && now.Sub(d.lastNews) > d.c.cfg.StallAfter {
+		if d.stalled {
+			return errStalled
+		}
+		d.stalled = true
 		d.log.Warn("no news for long; publishing again what is outstanding", "items", len(d.items))
 		d.lastNews = now
 		again := make([]*messages.Item, 0, len(d.items))
@@ -229,6 +254,9 @@ func (d *driver) saveProgress(ctx context.Context) error {
 
 // act takes actions until there is one to wait for. over: the run has settled.
 func (d *driver) act(ctx context.Context) (over bool, err error) {
+	if d.newer != nil {
+		return true, d.settle(ctx, resume.Action{Kind: resume.Settle, State: messages.Failed, Stop: d.newer})
+	}
 	for {
 		recorded := d.at.query.State == messages.Stopping
 		switch action := d.run.Next(d.c.ports.Now(), d.exhausted, recorded); action.Kind {
@@ -263,8 +291,23 @@ func (d *driver) settle(ctx context.Context, action resume.Action) error {
 	if err := d.saveProgress(ctx); err != nil {
 		return err
 	}
+	if action.State == messages.Complete {
+		d.tidy(ctx)
+	}
 	d.log.Info("settled", "state", action.State)
 	return d.superseded(ctx, d.save(ctx, action.State, action.Stop))
+}
+
+// tidy removes the parts of attempts that never became a result, such as those of workers that were killed. Every position
+// has its result now: no attempt that is still under way can make a result of its parts.
+func (d *driver) tidy(ctx context.Context) {
+	err := d.c.ports.Results.RemoveOrphans(ctx, d.at.id, func(attempt string) bool {
+		_, kept := d.kept[attempt]
+		return kept
+	})
+	if err != nil {
+		d.log.Warn("parts of attempts without a result are left behind", "error", err)
+	}
 }
 
 func (d *driver) save(ctx context.Context, state messages.QueryState, stop *messages.Stop) error {

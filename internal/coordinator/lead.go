@@ -98,6 +98,7 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 	var work func(context.Context, seen, <-chan seen) (seen, error)
 	switch {
 	case s.query == nil:
+		delete(o.newest, s.id)
 		return
 	case s.query.State.Active():
 		work = c.drive

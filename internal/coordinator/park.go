@@ -15,12 +15,13 @@ func (c *Coordinator) Park(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, q := range all {
 		if err := c.park(ctx, q); err != nil {
-			return fmt.Errorf("query %s: %w", q.ID, err)
+			errs = append(errs, fmt.Errorf("query %s: %w", q.ID, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (c *Coordinator) park(ctx context.Context, q *messages.Query) error {

@@ -21,6 +21,7 @@ type Queries interface {
 
 // Catalogue shows the records of all queries, and their cached progress.
 type Catalogue interface {
+	// ListQueries leaves out records that cannot be read.
 	ListQueries(ctx context.Context) ([]*messages.Query, error)
 	// WatchQueries calls on with each record and each change, a removed one as nil, and caughtUp once in between. It
 	// returns when ctx ends, or when the watch is lost.
@@ -38,14 +39,32 @@ type Items interface {
 	PurgeItems(ctx context.Context, service, query string) error
 }
 
-// Results is what workers have made durable. The trackers begin at the first message of the query, call caughtUp once all
-// that was there has been seen, and return when ctx ends or when the stream can no longer be followed.
+// Results is what workers have made durable.
 type Results interface {
+	Trackers
+	Rows
+}
+
+// Trackers begin at the first message of the query, call caughtUp once all that was there and can be read has been seen, and
+// return when ctx ends or when the stream can no longer be followed.
+type Trackers interface {
+	// TrackResults gives to bad what is stored in the place of a result and is none; the error wraps messages.ErrVersion
+	// when a newer Braid has written it.
 	TrackResults(ctx context.Context, query string, on func(*messages.ResultHeader), bad func(messages.Position, error), caughtUp func()) error
 	TrackInterruptions(ctx context.Context, query string, on func(*messages.Interruption), bad func(error), caughtUp func()) error
-	// Result reads a position's rows as JSON lines; the error wraps messages.ErrNotFound or messages.ErrDamaged.
+}
+
+// Rows reads stored results and removes them. Removing what is not there any more is no error.
+type Rows interface {
+	// Result reads a position's rows as JSON lines; the error wraps messages.ErrNotFound, messages.ErrDamaged or
+	// messages.ErrVersion.
 	Result(ctx context.Context, query string, p messages.Position) (*messages.ResultHeader, []byte, error)
-	RemoveResult(ctx context.Context, query string, p messages.Position) error
+	// RemoveDamaged removes what is stored for a position when it is damaged, and nothing that was stored in its place meanwhile.
+	RemoveDamaged(ctx context.Context, query string, p messages.Position) error
+	// RemoveAttempt removes a position's result when it is that attempt's.
+	RemoveAttempt(ctx context.Context, query string, p messages.Position, attempt string) error
+	// RemoveOrphans removes the parts of attempts that keep does not want.
+	RemoveOrphans(ctx context.Context, query string, keep func(attempt string) bool) error
 }
 
 // Services stores what workers need to know of services.

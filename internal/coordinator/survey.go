@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/resume"
@@ -17,15 +18,23 @@ type Survey struct {
 	Progress  messages.Progress
 }
 
-// Survey reads the headers of all results of a query. It is the authority on what is complete; cached progress is not.
+// surveyPatience is how long a survey waits for the next result, whatever its context allows.
+const surveyPatience = 30 * time.Second
+
+// Survey reads the headers of all results of a query. It is the authority on what is complete; cached progress is not. The
+// error wraps messages.ErrVersion when a newer Braid has written one of them.
 func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	stalled := time.AfterFunc(surveyPatience, func() { cancel(errStalledSurvey) })
+	defer stalled.Stop()
+	var newer error
 	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{})
 	s := &Survey{}
 	lists := map[string][]string{} // each list of columns once, however many positions have it
 	byPosition := map[messages.Position]string{}
 	err := c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
+		stalled.Reset(surveyPatience)
 		if h.Position.Index() >= q.Chunks || !run.Result(h) {
 			return
 		}
@@ -35,9 +44,16 @@ func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, e
 			lists[list] = h.Columns
 			byPosition[h.Position] = list
 		}
-	}, func(messages.Position, error) {}, func() { cancel(errSurveyed) })
-	if err == nil && !errors.Is(context.Cause(ctx), errSurveyed) {
-		err = context.Cause(ctx)
+	}, func(p messages.Position, err error) {
+		if errors.Is(err, messages.ErrVersion) && newer == nil {
+			newer = fmt.Errorf("position %s: %s: %w", p, newerReason, err)
+		}
+	}, func() { cancel(errSurveyed) })
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSurveyed) {
+		err = cause
+	}
+	if err == nil {
+		err = newer
 	}
 	if err != nil {
 		return nil, fmt.Errorf("survey of %s: %w", q.ID, err)
@@ -47,7 +63,13 @@ func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, e
 	return s, nil
 }
 
-var errSurveyed = errors.New("all results have been seen")
+var (
+	errSurveyed      = errors.New("all results have been seen")
+	errStalledSurvey = fmt.Errorf("%w: no more of the stored results came for %v", messages.ErrUnreachable, surveyPatience)
+)
+
+// newerReason is what a person is told of a result that this build cannot read, and so leaves alone.
+const newerReason = "a result was written by a newer Braid: upgrade this coordinator"
 
 func firstSeen(chunks int, byPosition map[messages.Position]string, lists map[string][]string) []string {
 	var columns []string

@@ -21,7 +21,8 @@ type Export struct {
 
 // Export builds the query's table from its results in position order, without any request upstream. With partial, what
 // is missing is left out; without, the error wraps query.ErrIncomplete. A result that is lost or damaged is never passed over: its
-// position becomes pending again, the query interrupted, and the error wraps messages.ErrDamaged.
+// position becomes pending again, the query interrupted, and the error wraps messages.ErrDamaged. One that a newer Braid has
+// written is left alone, and the error wraps messages.ErrVersion.
 func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Export, error) {
 	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
 	if err != nil {
@@ -82,7 +83,7 @@ func (c *Coordinator) chunks(ctx context.Context, q *messages.Query, survey *Sur
 // reopen makes positions pending again whose results are gone, and the query interrupted.
 func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []messages.Position) error {
 	for _, p := range lost {
-		if err := c.ports.Results.RemoveResult(ctx, q.ID, p); err != nil {
+		if err := c.ports.Results.RemoveDamaged(ctx, q.ID, p); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func (in *intake) update(svc *messages.Service) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.want = svc
-	if wait := svc.AckWait(); wait < 0 {
+	if wait := svc.AckWait(); wait < in.patience {
 		in.patience = wait
 		close(in.shorter)
 		in.shorter = make(chan struct{})

@@ -75,10 +75,13 @@ func TestGivingBackEndsWithItsContextOrTheLease(t *testing.T) {
 func TestAFloodOfErrorsIsToldOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
+		var mu sync.Mutex
 		var told []time.Time
 		counted := false
 		s := leasetest.Start(t, refusing(lease.NewMemory(0), &down), "svc", lease.Config{
 			Slots: 8, Holder: "w", TTL: 4 * time.Second, OnError: func(err error) {
+				mu.Lock()
+				defer mu.Unlock()
 				told = append(told, time.Now())
 				counted = counted || strings.Contains(err.Error(), "more errors")
 			},
@@ -93,6 +96,8 @@ func TestAFloodOfErrorsIsToldOnceASecond(t *testing.T) {
 		for _, slot := range slots {
 			leasetest.MustRelease(t, slot)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if len(told) == 0 || len(told) > 61 || !counted {
 			t.Errorf("told %d errors in a minute, with a count of those left out: %v", len(told), counted)
 		}

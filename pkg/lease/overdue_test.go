@@ -74,12 +74,12 @@ func TestNobodyLooksForASlotThatNobodyWaitsFor(t *testing.T) {
 		store := lease.NewMemory(0)
 		put(t, store, "svc.0", "held by the dead", 0, time.Second)
 		var gets atomic.Int32
-		s := start(t, leasetest.NewFaulty(blind{store}, func(call leasetest.Call, _ string) leasetest.Fault {
+		s := leasetest.Start(t, leasetest.NewFaulty(blind{store}, func(call leasetest.Call, _ string) leasetest.Fault {
 			if call == leasetest.Get {
 				gets.Add(1)
 			}
 			return leasetest.Fault{}
-		}), 1, "w")
+		}), "svc", lease.Config{Slots: 1, Holder: "w", TTL: 2 * time.Second})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if _, err := s.Acquire(ctx); err == nil { // learns that it is held

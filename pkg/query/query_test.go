@@ -200,7 +200,7 @@ func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
 func TestATableOfWhichNoColumnIsNamedIsNotReadAsLines(t *testing.T) {
 	for _, text := range []string{"site_no,name\n1,2\n", "\n\nsite_no;name\n1;2\n", "site_no\tname\n1\t2\n"} {
 		_, err := (&ValueFile{Path: "sites.csv"}).values([]byte(text))
-		if !errors.Is(err, ErrValueFile) || !strings.Contains(err.Error(), "name the column that holds the values with column:") {
+		if !errors.Is(err, ErrValueFile) || !strings.Contains(err.Error(), "name the column that holds the values, as column: NAME") {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}

@@ -55,7 +55,7 @@ func (f *ValueFile) lines(data []byte) ([]string, error) {
 	for line := range strings.Lines(string(data)) {
 		value := strings.TrimSpace(line)
 		if len(list) == 0 && strings.ContainsAny(value, separators) {
-			return nil, fmt.Errorf("its first line is %.80q, so it is a table; name the column that holds the values with column:", value)
+			return nil, fmt.Errorf("its first line is %.80q, so it is a table; name the column that holds the values, as column: NAME", value)
 		}
 		if value != "" {
 			list = append(list, value)

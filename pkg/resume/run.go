@@ -51,12 +51,12 @@ func (r *Run) Stopping(stop *messages.Stop, now time.Time) {
 }
 
 // Result takes in a stored result. It returns false when the result is a failure of an earlier run: then it is to be
-// removed, and its position is pending again.
+// removed, and its position is pending again, even when this run has dispatched it: a worker that saw the failure did nothing.
 func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
+	delete(r.outstanding, h.Position)
 	if h.Outcome == messages.OutcomeFailed && h.Run < r.number {
 		return false
 	}
-	delete(r.outstanding, h.Position)
 	if h.Outcome == messages.OutcomeFailed {
 		if _, again := r.failed[h.Position]; again {
 			return true

@@ -340,3 +340,12 @@ func TestProgressCountsEachResultOnce(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAFailureOfAnEarlierRunThatComesLateMakesItsPositionPendingAgain(t *testing.T) {
+	r := resume.NewRun("q1", 2, 1, limits(4))
+	r.Dispatched("0") // its worker saw the failure of run 1, and did nothing
+	if r.Result(failed(1, "0", "bad_request")) || r.Outstanding("0") {
+		t.Error("the position still waits for the worker")
+	}
+	expect(t, r.Next(at(0), true, false), resume.Action{Kind: resume.Rewind})
+}

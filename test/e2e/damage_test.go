@@ -80,7 +80,7 @@ func TestDamagedResultsAreToldAndFetchedAgainAndNothingElse(t *testing.T) {
 				t.Errorf("the query is %s because of %+v, with %d complete", s.Query.State, s.Query.Stop, s.Progress.Completed)
 			}
 			complete, before := d.complete(id), len(up.Requests())
-			d.run("resume", id).mustExit(t, 0)
+			d.sh("braid resume "+id+" --data-dir "+d.data).mustExit(t, 0)
 			again := up.Requests()[before:]
 			mustNotAskFor(t, again, complete)
 			if missing := damageChunks - s.Progress.Completed; len(again) != missing {

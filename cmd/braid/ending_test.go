@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+func desk() (*app, *bytes.Buffer) {
+	var stderr bytes.Buffer
+	home := func(name string) string { return map[string]string{"HOME": "/home/x"}[name] }
+	return &app{getenv: home, stdout: &bytes.Buffer{}, stderr: &stderr, dataDir: "/home/x/.local/share/braid"}, &stderr
+}
+
+func stopped(state messages.QueryState, stop *messages.Stop, completed int) *messages.Status {
+	return &messages.Status{
+		Query:    &messages.Query{ID: "abcd2345", Service: "rivers", State: state, Chunks: 30, Stop: stop},
+		Progress: &messages.Progress{Completed: completed},
+	}
+}
+
+func TestHowAQueryEndedIsToldWithWhatToDoNext(t *testing.T) {
+	quota := string(messages.QuotaExhausted)
+	tests := []struct {
+		name   string
+		status *messages.Status
+		code   int
+		says   []string
+		not    []string
+	}{
+		{
+			"quota", stopped(messages.Interrupted, &messages.Stop{Kind: quota, Status: 429, Reason: "HTTP 429: over"}, 20), exitPaused,
+			[]string{"the quota of rivers is used up: HTTP 429: over\n", "20 of 30 chunks; none of them", "continue braid resume abcd2345 --wait\n"},
+			[]string{"(HTTP 429)"},
+		},
+		{
+			"status that the text has not", stopped(messages.Interrupted, &messages.Stop{Kind: "service", Status: 503, Reason: "closed"}, 1), exitPaused,
+			[]string{"rivers was interrupted: closed (HTTP 503)", "1 of 30 chunks; it will not be asked for again"},
+			nil,
+		},
+		{
+			"nothing kept", stopped(messages.Interrupted, &messages.Stop{Kind: quota, Reason: "over"}, 0), exitPaused,
+			[]string{"nothing yet: none of 30 chunks was complete"},
+			[]string{"asked for again"},
+		},
+		{
+			"failed", stopped(messages.Failed, &messages.Stop{Kind: messages.StopFailure, Position: "3", Class: "bad_request", Reason: "no", Hint: "check the query's parameters"}, 2), exitIncomplete,
+			[]string{"chunk 3 failed: no\n", "check the query's parameters; correct the query and run it anew (braid run QUERY.yaml)", "braid resume abcd2345 tries this one again as it is"},
+			[]string{"then: braid resume", "continue"},
+		},
+		{
+			"credentials", stopped(messages.Failed, &messages.Stop{Kind: messages.StopFailure, Position: "3", Class: "auth", Reason: "no", Hint: "set the key"}, 2), exitCredentials,
+			[]string{"do       set the key\n", "continue braid resume abcd2345\n"},
+			[]string{"anew"},
+		},
+		{
+			"cancelled", stopped(messages.Cancelled, &messages.Stop{Kind: messages.StopCancelled, Reason: "cancelled by the user"}, 2), exitIncomplete,
+			[]string{"cancelled by the user", "continue braid resume abcd2345\n", "remove   braid rm abcd2345\n"},
+			nil,
+		},
+		{
+			"drained", stopped(messages.Interrupted, &messages.Stop{Kind: messages.StopDrained, Reason: "asked to stop"}, 2), exitInterrupted,
+			[]string{"stopped  asked to stop", "continue braid resume abcd2345\n"},
+			nil,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, stderr := desk()
+			var exit *exitError
+			if err := a.notComplete(test.status); !errors.As(err, &exit) || exit.code != test.code {
+				t.Errorf("got %v, want exit code %d", err, test.code)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("%q is not in\n%s", want, stderr)
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(stderr.String(), not) {
+					t.Errorf("%q is in\n%s", not, stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestAnExportTellsOfItsRowsAndOfNoRequests(t *testing.T) {
+	for state, want := range map[messages.QueryState]string{
+		messages.Complete:    "table    t.csv (1 row, 7 B)\n",
+		messages.Interrupted: "table    t.csv (1 row, 7 B)\npartial  the query is interrupted: rows are missing from this table\n",
+	} {
+		a, stderr := desk()
+		if err := a.exported(stopped(state, nil, 3), []written{{Path: "t.csv", Bytes: 7, Report: &frame.Report{Rows: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+		if stderr.String() != want {
+			t.Errorf("got %q\nwant %q", stderr, want)
+		}
+	}
+}
+
+func TestACompleteQueryIsToldInNumbers(t *testing.T) {
+	a, stderr := desk()
+	s := stopped(messages.Complete, nil, 30)
+	s.Progress.Requests = 1
+	if err := a.complete(s, []written{{Path: "t.csv", Bytes: 7, Report: &frame.Report{Rows: 21960}}}, 1200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if want := "complete 21,960 rows  ·  1 request  ·  1.2s\ntable    t.csv (7 B)\n"; stderr.String() != want {
+		t.Errorf("got %q\nwant %q", stderr, want)
+	}
+}

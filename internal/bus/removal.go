@@ -1,0 +1,114 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// RemoveDamaged makes a position pending again when what is stored for it is damaged, and removes just that: a good result
+// that somebody has stored meanwhile stays, and so does one of a newer Braid. It is no error when there is nothing to remove.
+func (b *Bus) RemoveDamaged(ctx context.Context, query string, p messages.Position) error {
+	found, err := b.leadersResult(ctx, query, p)
+	if err == nil && found != nil {
+		_, err = b.rows(ctx, *found)
+	}
+	switch {
+	case found == nil && err == nil, errors.Is(err, messages.ErrVersion):
+		return nil
+	case errors.Is(err, messages.ErrInvalid), errors.Is(err, messages.ErrDamaged):
+		return b.removeResult(ctx, query, *found)
+	case err != nil:
+		return fmt.Errorf("remove the damaged result of position %s: %w", p, err)
+	}
+	return nil
+}
+
+// RemoveAttempt makes a position pending again when its result is the one that this attempt has stored; any other stays.
+func (b *Bus) RemoveAttempt(ctx context.Context, query string, p messages.Position, attempt string) error {
+	found, err := b.leadersResult(ctx, query, p)
+	switch {
+	case found == nil && err == nil, errors.Is(err, messages.ErrInvalid), errors.Is(err, messages.ErrVersion):
+		return nil
+	case err != nil:
+		return fmt.Errorf("remove the result of position %s: %w", p, err)
+	case found.header.Attempt != attempt:
+		return nil
+	}
+	return b.removeResult(ctx, query, *found)
+}
+
+// leadersResult reads what is in the place of a result, nil when nothing is. It asks the leader of the stream, whose word on
+// the message's sequence cannot be confused with a header that somebody has stored.
+func (b *Bus) leadersResult(ctx context.Context, query string, p messages.Position) (*storedResult, error) {
+	request, err := json.Marshal(map[string]string{"last_by_subj": resultSubject(query, p)})
+	if err != nil {
+		return nil, err
+	}
+	msg, err := b.read(ctx, streamResults, request)
+	if err != nil || msg == nil {
+		return nil, err
+	}
+	header := nats.Header{}
+	if len(msg.Hdrs) > 0 {
+		if header, err = nats.DecodeHeadersMsg(msg.Hdrs); err != nil {
+			return &storedResult{seq: msg.Seq}, fmt.Errorf("%w: %w", messages.ErrInvalid, err)
+		}
+	}
+	found, err := openResult(query, p, header, *msg)
+	return &found, err
+}
+
+// removeResult removes the very message that was read. The parts go after it: without it they are nobody's.
+func (b *Bus) removeResult(ctx context.Context, query string, found storedResult) error {
+	stream, err := b.js.Stream(ctx, streamResults)
+	if err == nil {
+		err = stream.DeleteMsg(ctx, found.seq)
+	}
+	if err != nil && code(err) != codeNoSequence {
+		return fmt.Errorf("remove message %d of %s: %w", found.seq, streamResults, translate(err))
+	}
+	if found.header == nil || found.header.Parts == 0 {
+		return nil
+	}
+	return b.purge(ctx, streamParts, partsOfAttempt(query, found.header.Attempt))
+}
+
+// mostListed bounds the parts of one query that are looked through at once: those of 100 GB.
+const mostListed = 200_000
+
+// RemoveOrphans removes the parts of a query's attempts that keep does not want: those of attempts that never became a
+// result. A stream with too many parts to look through is left as it is.
+func (b *Bus) RemoveOrphans(ctx context.Context, query string, keep func(attempt string) bool) error {
+	stream, err := b.js.Stream(ctx, streamParts)
+	if err != nil {
+		return fmt.Errorf("look for parts of %s: %w", query, translate(err))
+	}
+	if n := stream.CachedInfo().State.NumSubjects; n == 0 || n > mostListed {
+		return nil
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(partsOf(query)))
+	if err != nil {
+		return fmt.Errorf("look for parts of %s: %w", query, translate(err))
+	}
+	orphans := map[string]struct{}{}
+	for subject := range info.State.Subjects {
+		attempt, _, _ := strings.Cut(strings.TrimPrefix(subject, strings.TrimSuffix(partsOf(query), ">")), ".")
+		if !keep(attempt) {
+			orphans[attempt] = struct{}{}
+		}
+	}
+	for attempt := range orphans {
+		if err := b.purge(ctx, streamParts, partsOfAttempt(query, attempt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
