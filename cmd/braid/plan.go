@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -78,18 +79,18 @@ func cut(url string) string {
 
 // runCommandLine is the command that runs what was planned, with the settings that were given for the plan.
 func (a *app) runCommandLine(file string) string {
-	line := "braid run " + quoteArg(file)
+	words := []string{"braid", "run", quoteArg(file)}
 	for _, given := range []struct{ name, value string }{
 		{"config", a.config}, {"data-dir", a.dataDir}, {"server", a.server}, {"services-dir", a.servicesDir},
 	} {
 		if a.origins[given.name] == settings.FromFlag {
-			line += " --" + given.name + " " + quoteArg(given.value)
+			words = append(words, "--"+given.name, quoteArg(given.value))
 		}
 	}
 	for _, service := range slices.Sorted(maps.Keys(a.serviceURL)) {
 		if a.origins["service-url"] == settings.FromFlag {
-			line += " --service-url " + quoteArg(service+"="+a.serviceURL[service])
+			words = append(words, "--service-url", quoteArg(service+"="+a.serviceURL[service]))
 		}
 	}
-	return line
+	return strings.Join(words, " ")
 }

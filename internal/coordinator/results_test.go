@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -115,4 +116,23 @@ type silent struct{ coordinator.Results }
 func (silent) TrackResults(ctx context.Context, _ string, _ func(*messages.ResultHeader), _ func(messages.Position, error), _ func()) error {
 	<-ctx.Done()
 	return nil
+}
+
+func TestASurveyEndsWhenNothingComesWhateverItsContextAllows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := coordinator.New(coordinator.Config{ID: "c1"}, coordinator.Ports{
+			Results: silent{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = c.Survey(context.WithoutCancel(t.Context()), testkit.Query("q", 3))
+		if !errors.Is(err, messages.ErrUnreachable) {
+			t.Errorf("got %v, want ErrUnreachable", err)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/braidhq/braid/internal/simulator"
+	"github.com/braidhq/braid/internal/testkit"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -47,6 +49,32 @@ func cut(part float64) func(*testing.T, string) {
 		if err := os.Truncate(path, int64(part*float64(info.Size()))); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestAResumeOverDamagedResultsEndsWithTheSameTable(t *testing.T) {
+	t.Parallel()
+	for name, offset := range map[string]int{"a length": testkit.Record, "a body": 200} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			up := newUpstream(t, simulator.Config{})
+			file := newDesk(t, up).queryFile("q.yaml", damageSites, damageChunks)
+			free := newDesk(t, up)
+			free.run("run", file, "-o", "t.csv").mustExit(t, 0)
+			const quota = 8
+			up.change(t, func(c *simulator.Config) {
+				c.Quota = simulator.Quota{Limit: quota, Window: 4 * time.Second, RetryAfter: true}
+			})
+			up.Reset()
+			d := newDesk(t, up)
+			id := idIn(d.run("run", file, "-o", "t.csv").mustExit(t, 75))
+			up.change(t, func(c *simulator.Config) { c.Quota = simulator.Quota{} })
+			testkit.Damage(t, d.data, "RESULTS", "braid.result."+id+".", offset) // the first that was stored
+			d.sh("braid resume "+id+" --data-dir "+d.data+" --wait").mustExit(t, 0)
+			d.mustEqual("t.csv", free.read("t.csv"))
+			d.run("results", id, "-o", "again.csv").mustExit(t, 0)
+			d.mustEqual("again.csv", free.read("t.csv"))
+		})
 	}
 }
 
