@@ -30,7 +30,7 @@ func (a *app) resumeCommand() *cobra.Command {
 				return err
 			}
 			if a.origins["service-url"] == settings.FromFlag {
-				return usage("a query keeps the address that it was begun with: leave out --service-url, or run the query anew")
+				a.line("note", "--service-url is not used: a query keeps the address that it was begun with")
 			}
 			return a.resume(cmd.Context(), first(args), targets, wait)
 		},

@@ -48,12 +48,10 @@ func (b *Bus) Ensure(ctx context.Context, cfg AssetConfig) error {
 }
 
 func streams(limits Limits) []jetstream.StreamConfig {
-	// That a subject keeps its first message is not for a limit of the stream to see to, but for publishFirst. A limit counts
-	// a damaged message too, which the server can neither read nor remove: its position would be refused for ever.
 	firstWriteWins := func(name, subjects string, retention jetstream.RetentionPolicy, maxBytes int64) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
 			Name: name, Subjects: []string{subjects}, Retention: retention, Storage: jetstream.FileStorage,
-			Discard: jetstream.DiscardNew, MaxMsgsPerSubject: -1,
+			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 			MaxBytes: orUnlimited(maxBytes), AllowDirect: true, AllowAtomicPublish: true,
 		}
 	}

@@ -13,13 +13,6 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
-// first makes msg one that the server stores only when it can read no other under its subject; the error of a refusal wraps
-// messages.ErrExists. A message that was damaged does not stand in the way.
-func first(msg *nats.Msg) *nats.Msg {
-	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
-	return msg
-}
-
 // PublishItems queues items. An item that is still queued is refused by the stream, and that is as good as published.
 // When the error is not nil, some may be queued: publishing all of them again is safe.
 func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
@@ -31,9 +24,9 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
 		}
 		msg := nats.NewMsg(itemSubject(item.Service, item.Query, item.Position))
 		msg.Data = data
-		future, err := b.js.PublishMsgAsync(first(msg), jetstream.WithStallWait(10*time.Second))
+		future, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(10*time.Second))
 		if err != nil {
-			return fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, b.refused(taken(err)))
+			return fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, b.refused(err))
 		}
 		pending = append(pending, future)
 	}
@@ -41,7 +34,7 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
-			if err = b.refused(taken(err)); !errors.Is(err, messages.ErrExists) {
+			if err = b.refused(err); !errors.Is(err, messages.ErrExists) {
 				return fmt.Errorf("queue position %s of %s: %w", items[i].Position, items[i].Query, err)
 			}
 		case <-ctx.Done():
@@ -49,14 +42,6 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
 		}
 	}
 	return nil
-}
-
-// taken reads the refusal of a message that was to be the first of its subject.
-func taken(err error) error {
-	if c := code(err); c == codeWrongSequence || c == codeWrongSequenceConstant {
-		return fmt.Errorf("%w: %w", messages.ErrExists, err)
-	}
-	return err
 }
 
 // refused translates the refusal of a publish, and tells the embedded server's watcher when there is no more room.
@@ -73,20 +58,14 @@ func (b *Bus) refused(err error) error {
 
 // translatePublish reads the text beside code 10077, which all refusals of a stream's store share.
 func translatePublish(err error) error {
-	if errors.Is(err, messages.ErrExists) {
-		return err
-	}
-	if errors.Is(err, nats.ErrMaxPayload) {
-		return fmt.Errorf("%w; set max_payload in the NATS server's configuration to 1MB or more", err)
-	}
 	if code(err) == codeStoreFailed {
-		if strings.Contains(err.Error(), "per subject") { // a stream of an earlier version, with a limit of its own
+		if strings.Contains(err.Error(), "per subject") {
 			return fmt.Errorf("%w: %w", messages.ErrExists, err)
 		}
 		return fmt.Errorf("%w: %w; free some space, or remove queries that are no longer needed", messages.ErrStoreFull, err)
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return fmt.Errorf("%w: %w; raise max_payload of the NATS server", messages.ErrInvalid, err)
+		return fmt.Errorf("%w: %w; set max_payload in the NATS server's configuration to 1MB or more", messages.ErrInvalid, err)
 	}
 	if errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionClosed) {
 		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)

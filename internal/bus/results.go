@@ -58,7 +58,7 @@ func (w *ResultWriter) Write(ctx context.Context, rows []byte) error {
 }
 
 func (w *ResultWriter) publishPart(ctx context.Context, body []byte) error {
-	msg := first(nats.NewMsg(partSubject(w.query, w.attempt, w.parts)))
+	msg := nats.NewMsg(partSubject(w.query, w.attempt, w.parts))
 	msg.Data = bytes.Clone(body)
 	_, err := w.bus.publish(ctx, msg)
 	// The attempt's id is its own: a part that exists is this one, published before an answer was lost.
@@ -87,7 +87,7 @@ func (w *ResultWriter) Commit(ctx context.Context, h *messages.ResultHeader) err
 	if err != nil {
 		return err
 	}
-	msg := first(nats.NewMsg(resultSubject(h.Query, h.Position)))
+	msg := nats.NewMsg(resultSubject(h.Query, h.Position))
 	msg.Header.Set(resultHeader, string(head))
 	msg.Data = w.packed.Bytes()
 	again, err := w.bus.publish(ctx, msg)
@@ -122,7 +122,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 		fresh.Data = msg.Data
 		maps.Copy(fresh.Header, msg.Header)
 		err := b.tryPublish(ctx, fresh)
-		if err = b.refused(taken(err)); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
+		if err = b.refused(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
 			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {
 			return again, err
 		}

@@ -100,6 +100,9 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 			return nil, err
 		}
 	}
+	if err := forgetIndexes(store); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDir, err)
+	}
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded NATS server in %s: %w", dir, err)
@@ -117,6 +120,22 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 		return nil, fmt.Errorf("%w: JetStream did not start in %s; is it writable, and is there space?", ErrDir, dir)
 	}
 	return &Server{nats: srv, dir: dir, max: limit, full: full}, nil
+}
+
+// forgetIndexes makes the server read the blocks of its streams, and check them, instead of trusting what it noted of them
+// when it was last stopped: a message that was damaged since is then known to be gone. A million results take it a second
+// or two.
+func forgetIndexes(store string) error {
+	indexes, err := filepath.Glob(filepath.Join(store, "jetstream", "*", "streams", "*", "msgs", "index.db"))
+	if err != nil {
+		return err
+	}
+	for _, index := range indexes {
+		if err := os.Remove(index); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listenAddress finds out now, with a clear error, what the server would only log later.

@@ -35,7 +35,7 @@ func TestADataDirectoryHasOneRunningProcessAndOthersAreToldSo(t *testing.T) {
 	d.queryFile("q.yaml", 60, 30)
 	first := d.braid("run", "q.yaml", "-o", "t.csv", "--in-flight", "2")
 	eventually(t, limit, "the first request", func() bool { return up.Counters().Requests > 0 })
-	d.run("run", "q.yaml", "-o", "u.csv").mustExit(t, 1).mustSay(t, "in use", d.data, "--data-dir")
+	d.run("run", "q.yaml", "-o", "u.csv").mustExit(t, 1).mustSay(t, "in use", d.data, "wait for it")
 	// Looking is possible meanwhile, and so is stopping.
 	if s := d.status(); !s.Query.State.Active() {
 		t.Errorf("the running query is shown as %s", s.Query.State)
