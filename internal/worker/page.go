@@ -178,8 +178,10 @@ func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) er
 		Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}
 	c.w.board.gate(gate)
+	// The slot is kept until the gate is closed for all: whoever takes it next is to hear of the gate first.
+	err := c.w.ports.Records.CloseGate(ctx, gate)
 	c.release(ctx)
-	if err := c.w.ports.Records.CloseGate(ctx, gate); err != nil {
+	if err != nil {
 		return fmt.Errorf("close the gate of %s: %w", c.item.Service, err)
 	}
 	c.log.Warn("quota refused; the service's gate is closed", "service", c.item.Service, "until", gate.Until, "message", answer.Message)

@@ -167,8 +167,10 @@ func interruptAt(t *testing.T, k int, want string) {
 		t.Errorf("the table differs from the undisturbed one:\n%s", got)
 	}
 	seen := s.Counters()
-	if most := int64(requests + 1 + 2*(pagesPerChunk-1)); seen.Requests > most {
-		t.Errorf("it took %d requests, want at most %d: the refused one, and the first pages of the two chunks under way", seen.Requests, most)
+	// The first pages of the two chunks under way, and that of a third one, whose worker may get the slot that the refused one
+	// gives back a moment before the word of the gate.
+	if most := int64(requests + 1 + 3*(pagesPerChunk-1)); seen.Requests > most {
+		t.Errorf("it took %d requests, want at most %d: the refused one, and the first pages of chunks under way", seen.Requests, most)
 	}
 	if seen.MostInFlight > 2 {
 		t.Errorf("%d requests were in flight, the cap is 2", seen.MostInFlight)
