@@ -38,7 +38,7 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, Log: log,
 	})
 	if err != nil {
-		return err
+		return daemon.Stopped(ctx, err)
 	}
 	defer local.Close()
 	api, err := local.ListenAPI(ctx, braid.APIConfig{

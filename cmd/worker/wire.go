@@ -38,7 +38,7 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 		Version: buildinfo.Version(), Log: log,
 	})
 	if err != nil {
-		return err
+		return daemon.Stopped(ctx, err)
 	}
 	defer w.Close()
 	log.Info("working", "worker", w.ID(), "version", buildinfo.Version())

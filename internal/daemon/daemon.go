@@ -120,6 +120,14 @@ func say(stderr io.Writer, err error) {
 	fmt.Fprintf(stderr, "error    %s\n", strings.ReplaceAll(err.Error(), "\n", "\n         "))
 }
 
+// Stopped passes over the error of a start that was cut short because the daemon was told to stop.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // Health serves GET /healthz at address until ctx ends: 200 while check gives nil, else 503. An empty address serves nothing.
 func Health(ctx context.Context, address string, check func(context.Context) error) error {
 	if address == "" {
@@ -150,7 +158,7 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 		return fmt.Errorf("serve health checks: %w", err)
 	}
 	if err := <-stopped; err != nil {
-		return fmt.Errorf("stop health checks: %w", err)
+		return server.Close() // somebody asks slowly: the daemon stops all the same
 	}
 	return nil
 }
