@@ -18,7 +18,7 @@ import (
 // rivers answers from memory instead of the network.
 type rivers struct{}
 
-func (rivers) FetchPage(_ context.Context, task json.RawMessage, _ string) (service.Page, error) {
+func (rivers) FetchPage(_ context.Context, task json.RawMessage, _ service.Walk) (service.Page, error) {
 	var request service.Request
 	if err := json.Unmarshal(task, &request); err != nil {
 		return service.Page{}, &service.ResponseError{Class: service.ClassBadRequest, Message: err.Error()}

@@ -71,7 +71,7 @@ func TestAnAnswerGetsItsClassFromTheDefinitionOrItsStatus(t *testing.T) {
 			recorder := httptest.NewRecorder()
 			c.answer(recorder, nil)
 			client, task := local(t, c.answer)
-			_, err := client.FetchPage(t.Context(), task, "")
+			_, err := client.FetchPage(t.Context(), task, service.Walk{})
 			refused := refusal(t, err, c.class)
 			if refused.Status != recorder.Code || refused.GivesUpAs != c.givesUpAs {
 				t.Errorf("got status %d, gives up as %q; want %d, %q", refused.Status, refused.GivesUpAs, recorder.Code, c.givesUpAs)
@@ -86,7 +86,7 @@ func TestAnAnswerGetsItsClassFromTheDefinitionOrItsStatus(t *testing.T) {
 func TestARuleCanMakeAPageOfAnyStatusAndSize(t *testing.T) {
 	body := `{"items":[{"id":"` + strings.Repeat("x", 80_000) + `"}]}`
 	client, task := local(t, answer(418, body))
-	page, err := client.FetchPage(t.Context(), task, "")
+	page, err := client.FetchPage(t.Context(), task, service.Walk{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestARuleCanMakeAPageOfAnyStatusAndSize(t *testing.T) {
 
 func TestAMessageIsBoundedAndOneLineOfText(t *testing.T) {
 	client, task := local(t, answer(400, `{"message":"`+strings.Repeat("é\\n", 4000)+`"}`))
-	_, err := client.FetchPage(t.Context(), task, "")
+	_, err := client.FetchPage(t.Context(), task, service.Walk{})
 	message := refusal(t, err, service.ClassBadRequest).Message
 	if len(message) > 500 || !utf8.ValidString(message) || strings.Contains(message, "\n") || !strings.HasSuffix(message, "…") {
 		t.Errorf("message has %d bytes: %q", len(message), message)
@@ -122,7 +122,7 @@ func TestRetryAfterIsKeptWhereWaitingHelps(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := newClient(t, d.Collections[0], fetch.Config{Now: func() time.Time { return now }})
-		_, err := client.FetchPage(t.Context(), task(t, d.Collections[0]), "")
+		_, err := client.FetchPage(t.Context(), task(t, d.Collections[0]), service.Walk{})
 		server.Close()
 		var refused *service.ResponseError
 		if refused = refusal(t, err, map[int]service.Class{429: "quota", 503: "transient", 400: "bad_request"}[c.status]); refused.RetryAfter != c.want {
@@ -136,7 +136,7 @@ func TestACompressedPageIsItsContent(t *testing.T) {
 		out.Header().Set("Content-Encoding", "gzip")
 		_, _ = out.Write(zipped(t, strings.NewReader(onePage)))
 	})
-	page, err := client.FetchPage(t.Context(), task, "")
+	page, err := client.FetchPage(t.Context(), task, service.Walk{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestAnAnswerOverTheLimitIsCutOffThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, task := local(t, handler)
-			_, err := client.FetchPage(t.Context(), task, "")
+			_, err := client.FetchPage(t.Context(), task, service.Walk{})
 			if refused := refusal(t, err, service.ClassTooLarge); !strings.Contains(refused.Message, "100000") && !strings.Contains(refused.Message, "100001") {
 				t.Errorf("message %q tells no size", refused.Message)
 			}
@@ -172,7 +172,7 @@ func TestAnAnswerOverTheLimitIsCutOffThere(t *testing.T) {
 	}
 	t.Run("just the limit", func(t *testing.T) {
 		client, task := local(t, answer(200, onePage+strings.Repeat(" ", 100_000-len(onePage))))
-		if _, err := client.FetchPage(t.Context(), task, ""); err != nil {
+		if _, err := client.FetchPage(t.Context(), task, service.Walk{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -181,7 +181,7 @@ func TestAnAnswerOverTheLimitIsCutOffThere(t *testing.T) {
 			out.WriteHeader(429)
 			_, _ = io.Copy(out, spaces{})
 		})
-		_, err := client.FetchPage(t.Context(), task, "")
+		_, err := client.FetchPage(t.Context(), task, service.Walk{})
 		refusal(t, err, service.ClassQuota)
 	})
 }
@@ -221,7 +221,7 @@ func TestAnAnswerThatBreaksOffIsTransientUnlessItsStatusSaysMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, task := local(t, c.handler)
-			_, err := client.FetchPage(t.Context(), task, "")
+			_, err := client.FetchPage(t.Context(), task, service.Walk{})
 			if refused := refusal(t, err, c.class); refused.Message == "" {
 				t.Error("the message is empty")
 			}
@@ -231,6 +231,6 @@ func TestAnAnswerThatBreaksOffIsTransientUnlessItsStatusSaysMore(t *testing.T) {
 
 func TestALongHeaderIsTransient(t *testing.T) {
 	client, task := local(t, answer(200, onePage, "X-Long", strings.Repeat("x", 300<<10)))
-	_, err := client.FetchPage(t.Context(), task, "")
+	_, err := client.FetchPage(t.Context(), task, service.Walk{})
 	refusal(t, err, service.ClassTransient)
 }

@@ -74,17 +74,17 @@ func New(collection *service.Collection, cfg Config) (*Client, error) {
 	return &Client{collection: collection, definition: definition, cfg: cfg}, nil
 }
 
-// FetchPage sends one request: that of the task, a JSON service.Request, when cursor is empty, and else the same method,
+// FetchPage sends one request: that of the task, a JSON service.Request, when at has no cursor, and else the same method,
 // header and body to the cursor, which is the absolute URL that a Page names as its next. The request is sent once; a
 // redirect that a listed host answers with is followed, which is a request of its own. The definition's timeouts bound
 // the call beside the context.
 //
 // A response that is not a page, and a failure of the connection, is a *service.ResponseError. When ctx ended, the
 // error wraps its cause and is none.
-func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, cursor string) (service.Page, error) {
+func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, at service.Walk) (service.Page, error) {
 	request, err := c.decodeTask(task)
-	if err == nil && cursor != "" {
-		request.URL, err = c.checkCursor(cursor)
+	if err == nil && at.Cursor != "" {
+		request.URL, err = c.checkCursor(at.Cursor)
 	}
 	if err != nil {
 		return service.Page{}, err

@@ -24,7 +24,7 @@ func TestAPageIsTheAnswersRowsWithItsStatusAndSize(t *testing.T) {
 		got = r
 		fmt.Fprint(out, onePage)
 	})
-	page, err := client.FetchPage(t.Context(), task, "")
+	page, err := client.FetchPage(t.Context(), task, service.Walk{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +59,11 @@ func TestACursorIsFetchedWithTheTasksMethodHeaderAndBody(t *testing.T) {
 	task := encode(t, service.Request{
 		Method: "POST", URL: "https://example.com/v1/things", Header: map[string]string{"X-Kind": "cql"}, Body: []byte("site = 1"),
 	})
-	page, err := client.FetchPage(t.Context(), task, "")
+	page, err := client.FetchPage(t.Context(), task, service.Walk{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.FetchPage(t.Context(), task, page.Next); err != nil {
+	if _, err := client.FetchPage(t.Context(), task, service.Walk{Cursor: page.Next}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"POST /v1/things cql site = 1", "POST /v1/things?page=2 cql site = 1"}
@@ -91,7 +91,7 @@ func TestATaskThatIsNoRequestIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		"size":             {`"` + strings.Repeat("x", 1<<20) + `"`, "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := client.FetchPage(t.Context(), json.RawMessage(c.task), "")
+			_, err := client.FetchPage(t.Context(), json.RawMessage(c.task), service.Walk{})
 			if refused := refusal(t, err, service.ClassBadRequest); !strings.Contains(refused.Message, c.names) {
 				t.Errorf("message %q does not name %q", refused.Message, c.names)
 			}
@@ -99,7 +99,7 @@ func TestATaskThatIsNoRequestIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}
 	for _, cursor := range []string{"/v1/things?page=2", "https://evil.example/things", "http://[", "ftp://example.com/"} {
 		t.Run("cursor "+cursor, func(t *testing.T) {
-			_, err := client.FetchPage(t.Context(), task(t, collection(t, "keyed")), cursor)
+			_, err := client.FetchPage(t.Context(), task(t, collection(t, "keyed")), service.Walk{Cursor: cursor})
 			if refused := refusal(t, err, service.ClassBadLink); !errors.Is(err, service.ErrLink) {
 				t.Errorf("%q does not wrap ErrLink", refused.Message)
 			}
@@ -131,7 +131,7 @@ func TestAnEndedContextGivesItsCauseAndNoClass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			client, task := local(t, handler(func() { cancel(stopping) }))
-			_, err := client.FetchPage(ctx, task, "")
+			_, err := client.FetchPage(ctx, task, service.Walk{})
 			var refused *service.ResponseError
 			if !errors.Is(err, stopping) || errors.As(err, &refused) {
 				t.Errorf("got error %v, want the cause of the context and no ResponseError", err)
@@ -142,7 +142,7 @@ func TestAnEndedContextGivesItsCauseAndNoClass(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), -time.Second)
 		defer cancel()
 		client, task := local(t, answer(200, onePage))
-		if _, err := client.FetchPage(ctx, task, ""); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := client.FetchPage(ctx, task, service.Walk{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got error %v, want a deadline", err)
 		}
 	})
@@ -161,7 +161,7 @@ func TestConnectionsAreKeptForTheNextRequest(t *testing.T) {
 	})
 	for _, code := range []int32{200, 503, 429, 200} {
 		status.Store(code)
-		_, _ = client.FetchPage(t.Context(), task, "")
+		_, _ = client.FetchPage(t.Context(), task, service.Walk{})
 	}
 	if len(connections) != 1 {
 		t.Errorf("four requests one after another used %d connections, want 1", len(connections))
@@ -180,7 +180,7 @@ func TestThePoolDoesNotMakeRequestsWait(t *testing.T) {
 	var calls sync.WaitGroup
 	for range n {
 		calls.Go(func() {
-			if _, err := client.FetchPage(t.Context(), task, ""); err != nil {
+			if _, err := client.FetchPage(t.Context(), task, service.Walk{}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -49,7 +49,7 @@ func TestAFailedConnectionIsTransientUnlessItWouldFailAgain(t *testing.T) {
 			transport.DialContext = c.dial
 			open := collection(t, "open")
 			client := newClient(t, open, fetch.Config{Transport: transport})
-			_, err := client.FetchPage(t.Context(), task(t, open), "")
+			_, err := client.FetchPage(t.Context(), task(t, open), service.Walk{})
 			refused := refusal(t, err, c.class)
 			if !strings.Contains(refused.Message, c.message) || refused.Status != 0 || refused.Err == nil {
 				t.Errorf("got status %d, message %q, cause %v; want 0, %q and a cause", refused.Status, refused.Message, refused.Err, c.message)
@@ -74,7 +74,7 @@ func TestRequestsAreHTTP1EvenWhereTheServerOffersMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := newClient(t, d.Collections[0], fetch.Config{Transport: transport})
-	if _, err := client.FetchPage(t.Context(), task(t, d.Collections[0]), ""); err != nil {
+	if _, err := client.FetchPage(t.Context(), task(t, d.Collections[0]), service.Walk{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-protocol; got != "HTTP/1.1" {
@@ -168,7 +168,7 @@ func TestTimeoutsEndARequestAndTellWhichOfThemItWas(t *testing.T) {
 				}
 				client := newClient(t, d.Collections[0], fetch.Config{Transport: transport})
 				began := time.Now()
-				_, err := client.FetchPage(t.Context(), task(t, d.Collections[0]), "")
+				_, err := client.FetchPage(t.Context(), task(t, d.Collections[0]), service.Walk{})
 				took := time.Since(began)
 				client.CloseIdleConnections()
 				_ = server.Close()

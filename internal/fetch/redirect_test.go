@@ -46,7 +46,7 @@ func TestARedirectIsFollowedToListedHostsWithTheCredentialsOfEach(t *testing.T) 
 					"mirror.example.com": page,
 				})
 				keyed := collection(t, "keyed")
-				got, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), "")
+				got, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 				if err != nil || got.Count != 2 {
 					t.Fatalf("got %d rows, error %v; want 2", got.Count, err)
 				}
@@ -80,7 +80,7 @@ func TestARedirectThatMustNotBeFollowedIsABadLink(t *testing.T) {
 				"mirror.example.com": answer(200, onePage),
 			})
 			task := encode(t, service.Request{Method: c.method, URL: "https://example.com/v1/things"})
-			_, err := w.client(t, collection(t, "keyed"), topSecret).FetchPage(t.Context(), task, "")
+			_, err := w.client(t, collection(t, "keyed"), topSecret).FetchPage(t.Context(), task, service.Walk{})
 			refused := refusal(t, err, service.ClassBadLink)
 			if !strings.Contains(refused.Message, c.message) {
 				t.Errorf("message %q does not say %q", refused.Message, c.message)
@@ -104,7 +104,7 @@ func TestARedirectKeepsABodyOnlyWithAStatusThatSaysSo(t *testing.T) {
 		fmt.Fprintf(out, `{"items":[{"id":%q}]}`, r.Method+" "+string(body[:n]))
 	}})
 	task := encode(t, service.Request{Method: "POST", URL: "https://example.com/v1/things", Body: []byte("site = 1")})
-	page, err := w.client(t, collection(t, "keyed"), "").FetchPage(t.Context(), task, "")
+	page, err := w.client(t, collection(t, "keyed"), "").FetchPage(t.Context(), task, service.Walk{})
 	if err != nil || string(page.Rows) != "{\"id\":\"POST site = 1\"}\n" {
 		t.Errorf("got rows %q, error %v", page.Rows, err)
 	}
@@ -113,7 +113,7 @@ func TestARedirectKeepsABodyOnlyWithAStatusThatSaysSo(t *testing.T) {
 func TestARuleForARedirectsStatusIsStrongerThanTheRedirect(t *testing.T) {
 	w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(302, "", "Location", "/login")})
 	keyed := collection(t, "keyed", "collections:", "responses: [{when: {status: [302], header: {Location: '/login'}}, then: auth}]\ncollections:")
-	_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), "")
+	_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 	refusal(t, err, service.ClassAuth)
 	if n := len(w.requests()); n != 1 {
 		t.Errorf("%d requests were sent, want 1", n)

@@ -44,7 +44,7 @@ func TestACredentialIsSentInThePlaceThatItsDefinitionNames(t *testing.T) {
 			w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, onePage)})
 			keyed := collection(t, "keyed", "{header: X-Api-Key}", send)
 			task := encode(t, service.Request{Method: "GET", URL: "https://example.com/v1/things?a=1"})
-			if _, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task, ""); err != nil {
+			if _, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task, service.Walk{}); err != nil {
 				t.Fatal(err)
 			}
 			if r := w.requests()[0]; !want(r) {
@@ -70,7 +70,7 @@ func TestTheCursorOfTheNextPageHasNoSecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, fmt.Sprintf(`{"items":[],"next":%q}`, c.next))})
 			keyed := collection(t, "keyed", "{header: X-Api-Key}", c.send)
-			page, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), "")
+			page, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 			if err != nil || page.Next != c.want {
 				t.Errorf("next is %q, error %v; want %q", page.Next, err, c.want)
 			}
@@ -79,7 +79,7 @@ func TestTheCursorOfTheNextPageHasNoSecret(t *testing.T) {
 	t.Run("in the path", func(t *testing.T) {
 		w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, fmt.Sprintf(`{"items":[],"next":"/v1/%s/2"}`, topSecret))})
 		keyed := collection(t, "keyed")
-		_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), "")
+		_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 		refusal(t, err, service.ClassBadLink)
 		hasNoSecret(t, err)
 	})
@@ -93,11 +93,11 @@ func TestANextPageOnAnotherHostIsFetchedWithoutTheCredential(t *testing.T) {
 		})
 		keyed := collection(t, "keyed", "{header: X-Api-Key}", send)
 		client := w.client(t, keyed, topSecret)
-		page, err := client.FetchPage(t.Context(), task(t, keyed), "")
+		page, err := client.FetchPage(t.Context(), task(t, keyed), service.Walk{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.FetchPage(t.Context(), task(t, keyed), page.Next); err != nil {
+		if _, err := client.FetchPage(t.Context(), task(t, keyed), service.Walk{Cursor: page.Next}); err != nil {
 			t.Fatal(err)
 		}
 		r := w.requests()[1]
@@ -158,7 +158,7 @@ func TestNoErrorHasASecretInIt(t *testing.T) {
 			t.Run(name+" "+send, func(t *testing.T) {
 				w := newWorld(t, map[string]http.HandlerFunc{"example.com": handler})
 				keyed := collection(t, "keyed", "{header: X-Api-Key}", send)
-				_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), "")
+				_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -179,7 +179,7 @@ func TestASecretThatTheBoundOfAMessageCutsIsHidden(t *testing.T) {
 	}})
 	for cut := range 4 * len(topSecret) { // the hint takes its part, so the place of the cut is searched
 		task := encode(t, service.Request{Method: "GET", URL: "https://example.com/v1/things?" + strings.Repeat("x", cut)})
-		_, err := client.FetchPage(t.Context(), task, "")
+		_, err := client.FetchPage(t.Context(), task, service.Walk{})
 		if message := refusal(t, err, service.ClassAuth).Message; !strings.Contains(message, "example.com/second") {
 			t.Fatalf("message %q", message)
 		}
@@ -190,7 +190,7 @@ func TestASecretThatTheBoundOfAMessageCutsIsHidden(t *testing.T) {
 func TestABasicPasswordIsHiddenByItself(t *testing.T) {
 	w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(401, "wrong password "+topSecret)})
 	keyed := collection(t, "keyed", "{header: X-Api-Key}", "{basic: true}")
-	_, err := w.client(t, keyed, "ada:"+topSecret).FetchPage(t.Context(), task(t, keyed), "")
+	_, err := w.client(t, keyed, "ada:"+topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 	refusal(t, err, service.ClassAuth)
 	hasNoSecret(t, err)
 }
@@ -198,7 +198,7 @@ func TestABasicPasswordIsHiddenByItself(t *testing.T) {
 func TestARequiredCredentialThatIsMissingStopsTheRequestAndTellsWhereToGetOne(t *testing.T) {
 	w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, onePage)})
 	keyed := collection(t, "keyed", "required: false", "required: true")
-	_, err := w.client(t, keyed, "").FetchPage(t.Context(), task(t, keyed), "")
+	_, err := w.client(t, keyed, "").FetchPage(t.Context(), task(t, keyed), service.Walk{})
 	message := refusal(t, err, service.ClassAuth).Message
 	for _, part := range []string{"key", "env:THINGS_KEY", "file:things.key", "https://example.com/signup"} {
 		if !strings.Contains(message, part) {
@@ -217,11 +217,11 @@ func TestACredentialThatCannotBeReadOrSentStopsTheRequest(t *testing.T) {
 	client := newClient(t, keyed, fetch.Config{Transport: w.transport, Credentials: func(service.Credential) (string, bool, error) {
 		return "", false, broken
 	}})
-	_, err := client.FetchPage(t.Context(), task(t, keyed), "")
+	_, err := client.FetchPage(t.Context(), task(t, keyed), service.Walk{})
 	if refused := refusal(t, err, service.ClassAuth); !errors.Is(err, broken) || !strings.Contains(refused.Message, "mode 0644") {
 		t.Errorf("got %v, want the reason", err)
 	}
-	_, err = w.client(t, keyed, topSecret+"\r\nX-Evil: 1").FetchPage(t.Context(), task(t, keyed), "")
+	_, err = w.client(t, keyed, topSecret+"\r\nX-Evil: 1").FetchPage(t.Context(), task(t, keyed), service.Walk{})
 	refusal(t, err, service.ClassAuth)
 	hasNoSecret(t, err)
 	if n := len(w.requests()); n > 0 {
@@ -233,11 +233,11 @@ func TestARefusalWithoutACredentialTellsWhereToGetOne(t *testing.T) {
 	for status, class := range map[int]service.Class{429: service.ClassQuota, 403: service.ClassAuth} {
 		w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(status, strings.Repeat("wait ", 200))})
 		keyed := collection(t, "keyed")
-		_, err := w.client(t, keyed, "").FetchPage(t.Context(), task(t, keyed), "")
+		_, err := w.client(t, keyed, "").FetchPage(t.Context(), task(t, keyed), service.Walk{})
 		if message := refusal(t, err, class).Message; !strings.Contains(message, "https://example.com/signup") || len(message) > 500 {
 			t.Errorf("status %d: message %q", status, message)
 		}
-		_, err = w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), "")
+		_, err = w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
 		if message := refusal(t, err, class).Message; strings.Contains(message, "signup") {
 			t.Errorf("status %d with a credential: message %q", status, message)
 		}
@@ -247,12 +247,12 @@ func TestARefusalWithoutACredentialTellsWhereToGetOne(t *testing.T) {
 func TestASecretDoesNotGoOverHTTPToAnotherMachine(t *testing.T) {
 	exposed := collection(t, "exposed")
 	client := newClient(t, exposed, fetch.Config{Credentials: fixed(topSecret)})
-	_, err := client.FetchPage(t.Context(), task(t, exposed), "")
+	_, err := client.FetchPage(t.Context(), task(t, exposed), service.Walk{})
 	if refused := refusal(t, err, service.ClassAuth); !strings.Contains(refused.Message, "https") {
 		t.Errorf("message %q", refused.Message)
 	}
 	// To this machine itself it may go: here nobody listens, and the attempt to connect is the proof.
-	_, err = client.FetchPage(t.Context(), encode(t, service.Request{Method: "GET", URL: "http://localhost/v1/things"}), "")
+	_, err = client.FetchPage(t.Context(), encode(t, service.Request{Method: "GET", URL: "http://localhost/v1/things"}), service.Walk{})
 	refusal(t, err, service.ClassTransient)
 }
 
@@ -260,7 +260,7 @@ func TestAURLThatACredentialMakesTooLongIsNotSent(t *testing.T) {
 	w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, onePage)})
 	keyed := collection(t, "keyed", "{header: X-Api-Key}", "{query: key}")
 	task := encode(t, service.Request{Method: "GET", URL: "https://example.com/v1/things?site=" + strings.Repeat("1", 60)})
-	_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task, "")
+	_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task, service.Walk{})
 	refusal(t, err, service.ClassTooLarge)
 	if n := len(w.requests()); n > 0 {
 		t.Errorf("%d requests were sent", n)

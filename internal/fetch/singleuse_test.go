@@ -81,10 +81,10 @@ func TestARequestIsSentOnceWhenAKeptConnectionDiesBeforeTheAnswer(t *testing.T) 
 				base := "http://" + server.listener.Addr().String()
 				client, _ := localAt(t, base)
 				task := encode(t, service.Request{Method: method, URL: base + "/v1/things", Body: []byte(body)})
-				if _, err := client.FetchPage(t.Context(), task, ""); err != nil {
+				if _, err := client.FetchPage(t.Context(), task, service.Walk{}); err != nil {
 					t.Fatal(err)
 				}
-				_, err := client.FetchPage(t.Context(), task, base+"/v1/things?page=2")
+				_, err := client.FetchPage(t.Context(), task, service.Walk{Cursor: base + "/v1/things?page=2"})
 				refused := refusal(t, err, service.ClassTransient)
 				if refused.Status != 0 || !strings.Contains(refused.Message, "127.0.0.1") {
 					t.Errorf("got status %d, message %q; want no status and the host", refused.Status, refused.Message)
@@ -125,7 +125,7 @@ func TestARequestLooksOnTheWireAsIfItHadNoMachineryInIt(t *testing.T) {
 		})
 		base := "http://" + listener.Addr().String()
 		client, _ := localAt(t, base)
-		if _, err := client.FetchPage(t.Context(), encode(t, service.Request{Method: method, URL: base + "/v1/things"}), ""); err != nil {
+		if _, err := client.FetchPage(t.Context(), encode(t, service.Request{Method: method, URL: base + "/v1/things"}), service.Walk{}); err != nil {
 			t.Fatal(err)
 		}
 		_ = listener.Close()

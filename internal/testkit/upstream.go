@@ -35,11 +35,11 @@ func NewScript(answer func(context.Context, Call) (service.Page, error)) *Script
 }
 
 // FetchPage is service.Adapter's.
-func (s *Script) FetchPage(ctx context.Context, task json.RawMessage, cursor string) (service.Page, error) {
+func (s *Script) FetchPage(ctx context.Context, task json.RawMessage, at service.Walk) (service.Page, error) {
 	s.mu.Lock()
-	call := Call{Task: string(task), Cursor: cursor, Try: 1}
+	call := Call{Task: string(task), Cursor: at.Cursor, Try: 1}
 	for _, earlier := range s.calls {
-		if earlier.Task == call.Task && earlier.Cursor == cursor {
+		if earlier.Task == call.Task && earlier.Cursor == at.Cursor {
 			call.Try++
 		}
 	}

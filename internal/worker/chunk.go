@@ -104,7 +104,7 @@ func (c *chunk) pages(ctx context.Context, result Result) ([]string, error) {
 	var columns []string
 	known, seen := map[string]bool{}, map[string]bool{}
 	for cursor := ""; ; {
-		page, err := c.page(ctx, cursor)
+		page, err := c.page(ctx, service.Walk{Cursor: cursor, Pages: c.header.Pages, Rows: c.header.Rows})
 		if err != nil {
 			return nil, err
 		}

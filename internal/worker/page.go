@@ -14,7 +14,7 @@ import (
 const maxRefusals = 20 // short quota waits that one page may cost before the item is given up
 
 // page fetches one page, trying again as the policy allows. Between tries no slot is held.
-func (c *chunk) page(ctx context.Context, cursor string) (service.Page, error) {
+func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error) {
 	budget := retry.NewBudget(c.up.Retry, retry.Repeatable, c.w.ports.Now(), c.w.ports.Rand)
 	for try, refusals := 1, 0; ; try++ {
 		queued := c.header.SlotWait
@@ -22,7 +22,7 @@ func (c *chunk) page(ctx context.Context, cursor string) (service.Page, error) {
 			return service.Page{}, err
 		}
 		budget.Queued(c.header.SlotWait-queued, c.w.ports.Now())
-		page, err := c.fetch(ctx, cursor, try)
+		page, err := c.fetch(ctx, at, try)
 		var answer *service.ResponseError
 		switch {
 		case err == nil:
@@ -73,13 +73,13 @@ func (c *chunk) giveUp(answer *service.ResponseError) error {
 }
 
 // fetch sends one request under the slot. What comes back after the lease was lost is thrown away.
-func (c *chunk) fetch(ctx context.Context, cursor string, try int) (service.Page, error) {
+func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Page, error) {
 	covered, cancel := c.slot.Context(ctx)
 	defer cancel()
 	c.held = c.slot.Generation()
 	c.header.Requests++
 	sent := c.w.ports.Now()
-	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, cursor)
+	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)
 	took := c.w.ports.Now().Sub(sent)
 	c.header.Upstream += took
 

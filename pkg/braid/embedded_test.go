@@ -288,7 +288,7 @@ func TestADefinitionsRetriesAreCountedAsItWritesThem(t *testing.T) {
 // tide is an adapter for a service that no definition can describe.
 type tide struct{}
 
-func (tide) FetchPage(_ context.Context, task json.RawMessage, _ string) (service.Page, error) {
+func (tide) FetchPage(_ context.Context, task json.RawMessage, _ service.Walk) (service.Page, error) {
 	var request service.Request
 	if err := json.Unmarshal(task, &request); err != nil {
 		return service.Page{}, err

@@ -22,7 +22,10 @@ type Item struct {
 	Collection string          `json:"collection"`
 	Task       json.RawMessage `json:"task"` // what the service's adapter is to do: for a declarative service, the request
 	Dispatched time.Time       `json:"dispatched"`
-	Recheck    bool            `json:"recheck,omitempty"` // the position may have a result by now: look before asking upstream
+	Recheck    bool            `json:"recheck,omitempty"`   // the position may have a result by now: look before asking upstream
+	Divisible  bool            `json:"divisible,omitempty"` // the chunk can be divided when the service refuses it as too large
+	Asks       string          `json:"asks,omitempty"`      // the values that the chunk asks for, as people read them in a failure
+	MaxRows    int64           `json:"max_rows,omitempty"`  // rows after which the walk may end; 0: all
 }
 
 // Validate reports the first field that is missing or out of bounds.
@@ -36,6 +39,8 @@ func (m *Item) Validate() error {
 		field("definition", checkDigest(m.Definition)),
 		field("collection", CheckName(m.Collection)),
 		field("task", checkTask(m.Task)),
+		checkText("asks", m.Asks),
+		checkCount("max_rows", m.MaxRows),
 	)
 }
 

@@ -74,6 +74,7 @@ func words() []word {
 		wordOf("item", &messages.Item{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Service: "rivers", Definition: digest, Collection: "daily",
 			Task: json.RawMessage(`{"method":"GET","url":"https://api.example.org/items?a=1&b=2"}`), Dispatched: noon(0), Recheck: true,
+			Divisible: true, Asks: "monitoring_location_id: 2 values from USGS-01 to USGS-02", MaxRows: 100,
 		}, messages.DecodeItem),
 		wordOf("result", &messages.ResultHeader{
 			V: 1, Query: "q1", Run: 2, Position: "17", Outcome: messages.OutcomeRows, Rows: 3, Pages: 2, Requests: 4,

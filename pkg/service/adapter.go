@@ -11,10 +11,18 @@ import (
 //
 // Implementations are safe for concurrent use.
 type Adapter interface {
-	// FetchPage sends one request: the first page of the task when cursor is empty, else the page that cursor names.
-	// A response that is not a page is a *ResponseError; any other error counts as transient. The context ends when
-	// the slot that covers the request can no longer be trusted.
-	FetchPage(ctx context.Context, task json.RawMessage, cursor string) (Page, error)
+	// FetchPage sends one request: the first page of the task when at is zero, else the page that follows those that
+	// at tells of. A response that is not a page is a *ResponseError; any other error counts as transient. The context
+	// ends when the slot that covers the request can no longer be trusted.
+	FetchPage(ctx context.Context, task json.RawMessage, at Walk) (Page, error)
+}
+
+// Walk is where a walk over the pages of one chunk stands. It is stored with each page, so that another process can go on
+// behind it.
+type Walk struct {
+	Cursor string // that the page before named; empty on the first page
+	Pages  int    // before this one
+	Rows   int64  // of those pages
 }
 
 // Page is one decoded response.
@@ -23,6 +31,7 @@ type Page struct {
 	Count   int      // number of rows
 	Columns []string // names seen in Rows, in first-seen order
 	Next    string   // cursor of the next page, empty at the end
+	Doubted bool     // the end is not confirmed: the last page was full, and nothing tells how many rows there are
 	Status  int      // HTTP status
 	Bytes   int64    // size of the decoded body
 }

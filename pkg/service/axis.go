@@ -9,7 +9,8 @@ import (
 // Axis is one direction in which a query divides. The order of axes is the order of the result, slowest first.
 type Axis struct {
 	Kind   AxisKind
-	Params []string // for pack one; for each the alternatives, of which a query gives one
+	Params []string // for each the alternatives, of which a query gives one; else one
+	Window Window   // of a window axis
 }
 
 // AxisKind tells how an axis divides.
@@ -17,8 +18,41 @@ type AxisKind string
 
 // The kinds of axes.
 const (
-	AxisEach AxisKind = "each" // one request for each value
-	AxisPack AxisKind = "pack" // as many values in a request as the limits allow
+	AxisEach    AxisKind = "each"    // one request for each value
+	AxisPack    AxisKind = "pack"    // as many values in a request as the limits allow
+	AxisWindow  AxisKind = "window"  // pieces of an interval
+	AxisClauses AxisKind = "clauses" // alternatives of a CQL2 text filter
+)
+
+// Window says how an interval is divided.
+type Window struct {
+	Span     Span // longest window; zero: divided only when the service refuses the whole, or when more chunks are asked for
+	Align    Align
+	Boundary Boundary
+}
+
+// Span is a length of time in units of the calendar.
+type Span struct{ Years, Months, Days int }
+
+// Align tells where windows begin.
+type Align string
+
+// The alignments.
+const (
+	AlignNone         Align = "none" // at the interval's own beginning
+	AlignDay          Align = "day"
+	AlignMonth        Align = "month"
+	AlignCalendarYear Align = "calendar_year"
+	AlignWaterYear    Align = "water_year" // October 1
+)
+
+// Boundary tells how two windows meet.
+type Boundary string
+
+// The boundaries.
+const (
+	BoundaryStep   Boundary = "step"   // the next window begins one step of the interval's form behind the one before
+	BoundaryShared Boundary = "shared" // both have the instant between them; the key removes the rows that come twice
 )
 
 // Axes gives the axes, slowest first.

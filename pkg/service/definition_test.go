@@ -96,7 +96,7 @@ func TestTheShapeIsTheDefinitions(t *testing.T) {
 }
 
 func TestAxesStandInTheOrderOfTheFile(t *testing.T) {
-	want := []Axis{{AxisEach, []string{"state", "basin"}}, {AxisPack, []string{"site"}}}
+	want := []Axis{{Kind: AxisEach, Params: []string{"state", "basin"}}, {Kind: AxisPack, Params: []string{"site"}}}
 	if diff := cmp.Diff(want, gauges(t).Axes()); diff != "" {
 		t.Error(diff)
 	}

@@ -58,14 +58,14 @@ func (c *Collection) estimatedSteps(v Values, now time.Time) (steps float64, ok 
 		if param.Type != TypeInterval {
 			continue
 		}
-		span, err := parseInterval(param.Of, v[param.Name])
-		if err != nil || span.from.IsZero() {
+		span, err := ParseInterval(param.Of, v[param.Name])
+		if err != nil || span.From.IsZero() {
 			return 0, false
 		}
-		if span.behind.IsZero() {
-			span.behind = now
+		if span.Behind.IsZero() {
+			span.Behind = now
 		}
-		return max(1, span.behind.Sub(span.from).Seconds()/c.estimate.Every.Seconds()), true
+		return max(1, span.Behind.Sub(span.From).Seconds()/c.estimate.Every.Seconds()), true
 	}
 	return 0, false
 }

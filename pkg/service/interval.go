@@ -52,8 +52,8 @@ func (u Unit) form() string {
 
 func (u Unit) parse(text string) (time.Time, error) { return time.Parse(u.layout(), text) }
 
-// end is the first instant behind t.
-func (u Unit) end(t time.Time) time.Time {
+// End is the first instant behind what t stands for in this form.
+func (u Unit) End(t time.Time) time.Time {
 	switch u {
 	case UnitMonth:
 		return t.AddDate(0, 1, 0)
@@ -66,11 +66,15 @@ func (u Unit) end(t time.Time) time.Time {
 	return t
 }
 
-// interval is a checked interval: from its first instant to the first behind it. A zero time is an open end.
-type interval struct{ from, behind time.Time }
+// Interval is a checked interval: from its first instant to the first behind it. A zero time is an open end.
+type Interval struct {
+	Unit         Unit // the form of its ends
+	From, Behind time.Time
+}
 
-func parseInterval(units []Unit, values []string) (interval, error) {
-	var span interval
+// ParseInterval reads the ends of an interval, which are given in one of the units.
+func ParseInterval(units []Unit, values []string) (Interval, error) {
+	var span Interval
 	if len(values) != 2 {
 		return span, fmt.Errorf("an interval is two values, from and to, not %d; write {from: A, to: B}", len(values))
 	}
@@ -92,11 +96,11 @@ func parseInterval(units []Unit, values []string) (interval, error) {
 		case i == 1 && used != "" && t.Before(first):
 			return span, fmt.Errorf("from %s is after to %s; exchange them", values[0], text)
 		case i == 1:
-			span.behind = unit.end(t)
+			span.Behind = unit.End(t)
 		default:
-			first, span.from = t, t
+			first, span.From = t, t
 		}
-		used = unit
+		used, span.Unit = unit, unit
 	}
 	return span, nil
 }

@@ -96,7 +96,7 @@ func (c *Collection) checkList(param Parameter, values []string, errs *ValueErro
 		errs.add(param.Name, ErrInvalidValue, "the list of values is empty; leave the parameter out to ask for all")
 		return
 	case param.Type == TypeInterval:
-		if _, err := parseInterval(param.Of, values); err != nil {
+		if _, err := ParseInterval(param.Of, values); err != nil {
 			errs.add(param.Name, ErrInvalidValue, "%s", err)
 		}
 		return
