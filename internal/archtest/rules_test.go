@@ -18,8 +18,9 @@ func layers() []layer {
 	return []layer{
 		{"pkg/messages", nil},
 		{"pkg/strictyaml", nil},
+		{"pkg/cql2", nil},
 		{"pkg/frame", []string{"pkg/messages"}},
-		{"pkg/service", []string{"pkg/frame", "pkg/messages", "pkg/strictyaml"}},
+		{"pkg/service", []string{"pkg/cql2", "pkg/frame", "pkg/messages", "pkg/strictyaml"}},
 		{"pkg/query", []string{"pkg/frame", "pkg/messages", "pkg/service", "pkg/strictyaml"}},
 		{"pkg/planner", []string{"pkg/messages", "pkg/query", "pkg/service"}},
 		{"pkg/lease", []string{"pkg/messages"}},
