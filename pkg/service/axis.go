@@ -24,67 +24,48 @@ const (
 	AxisClauses AxisKind = "clauses" // alternatives of a CQL2 text filter
 )
 
-// Window says how an interval is divided.
-type Window struct {
-	Span     Span // longest window; zero: divided only when the service refuses the whole, or when more chunks are asked for
-	Align    Align
-	Boundary Boundary
-}
-
-// Span is a length of time in units of the calendar.
-type Span struct{ Years, Months, Days int }
-
-// Align tells where windows begin.
-type Align string
-
-// The alignments.
-const (
-	AlignNone         Align = "none" // at the interval's own beginning
-	AlignDay          Align = "day"
-	AlignMonth        Align = "month"
-	AlignCalendarYear Align = "calendar_year"
-	AlignWaterYear    Align = "water_year" // October 1
-)
-
-// Boundary tells how two windows meet.
-type Boundary string
-
-// The boundaries.
-const (
-	BoundaryStep   Boundary = "step"   // the next window begins one step of the interval's form behind the one before
-	BoundaryShared Boundary = "shared" // both have the instant between them; the key removes the rows that come twice
-)
-
 // Axes gives the axes, slowest first.
 func (c *Collection) Axes() []Axis { return slices.Clone(c.axes) }
 
 type axisRule struct {
 	Each     strictyaml.OneOrMany[string] `yaml:"each"`
 	Pack     string                       `yaml:"pack"`
-	Window   strictyaml.Node              `yaml:"window,later"`
-	Span     strictyaml.Node              `yaml:"span,later"`
-	Align    strictyaml.Node              `yaml:"align,later"`
-	Boundary strictyaml.Node              `yaml:"boundary,later"`
-	Clauses  strictyaml.Node              `yaml:"clauses,later"`
+	Window   string                       `yaml:"window"`
+	Span     Span                         `yaml:"span"`
+	Align    Align                        `yaml:"align"`
+	Boundary Boundary                     `yaml:"boundary"`
+	Clauses  string                       `yaml:"clauses"`
 }
 
 func (r axisRule) axis(n strictyaml.Node) (Axis, bool) {
-	later := []strictyaml.Node{r.Window, r.Span, r.Align, r.Boundary, r.Clauses}
-	if slices.ContainsFunc(later, func(n strictyaml.Node) bool { return n.Kind() != strictyaml.Absent }) {
-		n.Fail("window and clauses axes are not supported in this version; allowed are each, pack")
+	axis, kinds := Axis{}, 0
+	for _, kind := range []Axis{
+		{Kind: AxisEach, Params: r.Each},
+		{Kind: AxisPack, Params: []string{r.Pack}},
+		{Kind: AxisWindow, Params: []string{r.Window}, Window: Window{Span: r.Span, Align: r.Align, Boundary: r.Boundary}},
+		{Kind: AxisClauses, Params: []string{r.Clauses}},
+	} {
+		if len(kind.Params) > 0 && kind.Params[0] != "" {
+			axis = kind
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		n.Fail("name exactly one of each, pack, window, clauses")
 		return Axis{}, false
 	}
-	switch {
-	case (r.Pack != "") == (len(r.Each) > 0):
-		n.Fail("name exactly one of each, pack")
-		return Axis{}, false
-	case r.Pack != "":
-		return Axis{Kind: AxisPack, Params: []string{r.Pack}}, true
+	if axis.Kind == AxisWindow {
+		return axis, true
 	}
-	return Axis{Kind: AxisEach, Params: r.Each}, true
+	for _, key := range []string{"span", "align", "boundary"} {
+		if n.Has(key) {
+			n.At(key).Fail("belongs to a window axis only")
+		}
+	}
+	return axis, true
 }
 
-func (c *Collection) setAxes(rules []axisRule, n strictyaml.Node) {
+func (c *Collection) setAxes(rules []axisRule, keyed bool, n strictyaml.Node) {
 	used := make(map[string]bool)
 	for i, rule := range rules {
 		at := n.At(i)
@@ -99,7 +80,15 @@ func (c *Collection) setAxes(rules []axisRule, n strictyaml.Node) {
 			}
 			used[name] = true
 		}
+		if axis.Kind == AxisWindow {
+			c.checkWindow(&axis, keyed, at)
+		}
 		c.axes = append(c.axes, axis)
+	}
+	for i := range c.params {
+		if language := c.params[i].Language; used[language] {
+			n.Fail("the parameter %q tells the language of a filter, and cannot be divided", language)
+		}
 	}
 }
 
@@ -108,8 +97,17 @@ func (c *Collection) checkAxisParam(axis Axis, name string, n strictyaml.Node) {
 	switch {
 	case !ok:
 		n.Fail("the parameter %q is not declared%s", name, strictyaml.DidYouMean(name, c.parameterNames()))
+	case axis.Kind == AxisWindow && param.Type != TypeInterval:
+		n.Fail("the parameter %q is no interval, and only an interval has windows", name)
+	case axis.Kind == AxisClauses && param.Type != TypeCQL2Text:
+		n.Fail("the parameter %q is not of the type cql2_text, and only such a filter has clauses", name)
+	case axis.Kind == AxisWindow || axis.Kind == AxisClauses:
 	case param.Type == TypeInterval:
 		n.Fail("the interval %q can be on a window axis only", name)
+	case param.Type == TypeCQL2Text:
+		n.Fail("the filter %q can be on a clauses axis only", name)
+	case param.Type == TypeCQL2JSON || param.Type == TypeColumns:
+		n.Fail("the parameter %q is of the type %s, by which nothing divides", name, param.Type)
 	case axis.Kind == AxisPack && param.Many == "":
 		n.Fail("the parameter %q takes one value at a time; declare `many`, or use each", name)
 	case len(axis.Params) > 1 && !slices.Contains(c.exactlyOne, name):

@@ -13,37 +13,40 @@ type Collection struct {
 	Title  string
 	Limits Limits // the service's, with the collection's own laid over them
 
-	definition *Definition
-	request    requestRule
-	header     map[string]string
-	params     []Parameter
-	exactlyOne []string
-	axes       []Axis
-	paging     Paging
-	rows       rowRule
-	shape      frame.Shape
-	estimate   Estimate
-	estimated  bool
+	definition  *Definition
+	request     requestRule
+	fixedQuery  string // escaped
+	contentType string // of a body; empty: the header says it
+	header      map[string]string
+	params      []Parameter
+	names       map[string]int // of parameters, all that a query may use → index
+	exactlyOne  []string
+	axes        []Axis
+	paging      Paging
+	rows        rowRule
+	shape       frame.Shape
+	estimate    Estimate
+	estimated   bool
 }
 
 // Definition gives the definition that the collection belongs to.
 func (c *Collection) Definition() *Definition { return c.definition }
 
 type collectionRule struct {
-	Title         string                    `yaml:"title"`
-	Limits        strictyaml.Node           `yaml:"limits"`
-	Request       requestRule               `yaml:"request,required"`
-	Params        strictyaml.Map[Parameter] `yaml:"params"`
-	ExactlyOne    []string                  `yaml:"exactly_one"`
-	Axes          []axisRule                `yaml:"axes"`
-	Paging        Paging                    `yaml:"paging"`
-	Rows          rowsRule                  `yaml:"rows,required"`
-	Fields        strictyaml.Map[fieldRule] `yaml:"fields,required"`
-	UnknownFields unknownRule               `yaml:"unknown_fields"`
-	Key           []string                  `yaml:"key"`
-	OnDuplicate   duplicateRule             `yaml:"on_duplicate"`
-	Finalize      []finalizeStep            `yaml:"finalize"`
-	Estimate      estimateRule              `yaml:"estimate"`
+	Title         string                        `yaml:"title"`
+	Limits        strictyaml.Node               `yaml:"limits"`
+	Request       requestRule                   `yaml:"request"`
+	Params        strictyaml.Map[parameterRule] `yaml:"params"`
+	ExactlyOne    []string                      `yaml:"exactly_one"`
+	Axes          []axisRule                    `yaml:"axes"`
+	Paging        Paging                        `yaml:"paging"`
+	Rows          rowsRule                      `yaml:"rows"`
+	Fields        strictyaml.Map[fieldRule]     `yaml:"fields,required"`
+	UnknownFields unknownRule                   `yaml:"unknown_fields"`
+	Key           []string                      `yaml:"key"`
+	OnDuplicate   duplicateRule                 `yaml:"on_duplicate"`
+	Finalize      []finalizeStep                `yaml:"finalize"`
+	Estimate      estimateRule                  `yaml:"estimate"`
 }
 
 // newCollection reads a collection that is laid over the defaults already. What is wrong is noted in the document.
@@ -69,23 +72,27 @@ func (d *Definition) newCollection(name string, n, limits strictyaml.Node) *Coll
 	}
 	c.setParams(rule.Params, n.At("params"))
 	c.checkExactlyOne(n.At("exactly_one"))
-	c.setAxes(rule.Axes, n.At("axes"))
+	c.setAxes(rule.Axes, len(rule.Key) > 0, n.At("axes"))
 	c.paging.check(n.At("paging"))
-	c.setRows(rule.Rows, n.At("rows"))
+	if c.needs(n, "rows") {
+		c.setRows(rule.Rows, n.At("rows"))
+	}
 	c.setShape(rule, n)
 	c.setEstimate(rule.Estimate, n.At("estimate"))
-	c.checkRequest(n.At("request"))
+	if c.needs(n, "request") {
+		c.setRequest(n.At("request"))
+	}
 	c.setHeader()
 	return c
 }
 
-func (c *Collection) setParams(params strictyaml.Map[Parameter], n strictyaml.Node) {
-	for name, param := range params.All() {
-		param.Name = name
-		checkName(n.At(name), name)
-		param.check(n.At(name))
-		c.params = append(c.params, param)
+// needs tells whether a key is there. Where no adapter speaks for the definition it must be.
+func (c *Collection) needs(n strictyaml.Node, key string) bool {
+	given := n.Has(key)
+	if !given && c.definition.Adapter == "" {
+		n.Fail("the key %q is missing", key)
 	}
+	return given
 }
 
 func (c *Collection) checkExactlyOne(n strictyaml.Node) {

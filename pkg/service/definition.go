@@ -19,6 +19,7 @@ type Definition struct {
 	Name        string
 	Title       string
 	Docs        string // where people read about the service
+	Adapter     string // name of the compiled-in adapter that speaks to the service; empty: its requests are declared
 	BaseURL     string // without a slash at its end
 	Hosts       []Host
 	Credentials []Credential
@@ -35,7 +36,7 @@ type definitionRule struct {
 	Name        string                          `yaml:"name,required"`
 	Title       string                          `yaml:"title"`
 	Docs        string                          `yaml:"docs"`
-	Adapter     strictyaml.Node                 `yaml:"adapter,later"`
+	Adapter     string                          `yaml:"adapter"`
 	BaseURL     string                          `yaml:"base_url,required"`
 	Hosts       []Host                          `yaml:"hosts"`
 	Credentials strictyaml.Map[Credential]      `yaml:"credentials"`
@@ -77,6 +78,7 @@ func newDefinition(rule definitionRule) *Definition {
 		Name:      rule.Name,
 		Title:     rule.Title,
 		Docs:      rule.Docs,
+		Adapter:   rule.Adapter,
 		BaseURL:   strings.TrimSuffix(rule.BaseURL, "/"),
 		Hosts:     rule.Hosts,
 		Limits:    decodeLimits(rule.Limits),
@@ -99,8 +101,8 @@ func (d *Definition) check(rule definitionRule, root strictyaml.Node) {
 	if root.Has("name") {
 		checkName(root.At("name"), d.Name)
 	}
-	if rule.Adapter.Kind() != strictyaml.Absent {
-		rule.Adapter.Fail("adapters are not supported in this version; describe the service by its collections")
+	if root.Has("adapter") {
+		checkName(root.At("adapter"), d.Adapter)
 	}
 	for _, credential := range d.Credentials {
 		at := root.At("credentials", credential.ID)

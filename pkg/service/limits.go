@@ -10,6 +10,7 @@ import (
 type Limits struct {
 	URLBytes      int   `yaml:"url_bytes"`      // whole URL as sent, escaped
 	BodyBytes     int   `yaml:"body_bytes"`     // request body
+	RequestBytes  int   `yaml:"request_bytes"`  // URL and body together
 	PageRows      int   `yaml:"page_rows"`      // rows asked per page
 	InFlight      int   `yaml:"in_flight"`      // requests in flight over all workers; of the service, not of a collection
 	ResponseBytes int64 `yaml:"response_bytes"` // largest page accepted
@@ -38,6 +39,9 @@ func decodeLimits(n strictyaml.Node) Limits {
 	n.Decode(&limits)
 	checkRange(n.At("url_bytes"), int64(limits.URLBytes), 64, maxURLBytes)
 	checkRange(n.At("body_bytes"), int64(limits.BodyBytes), 0, maxBodyBytes)
+	if limits.RequestBytes != 0 {
+		checkRange(n.At("request_bytes"), int64(limits.RequestBytes), 64, maxURLBytes+maxBodyBytes)
+	}
 	checkRange(n.At("page_rows"), int64(limits.PageRows), 0, maxPageRows)
 	checkRange(n.At("in_flight"), int64(limits.InFlight), 1, maxInFlight)
 	checkRange(n.At("response_bytes"), limits.ResponseBytes, 1<<10, maxResponseBytes)

@@ -8,7 +8,8 @@ import (
 )
 
 // Template is text with placeholders: {} the value or values, {len} the number of characters of a value, {from} and
-// {to} the ends of an interval, {page_rows} the rows asked per page. Nothing else is substituted.
+// {to} the ends of an interval, {page_rows} the rows asked per page, {offset} and {page} where a walk stands. Nothing else is
+// substituted.
 type Template struct {
 	text  string
 	parts []templatePart
@@ -17,10 +18,11 @@ type Template struct {
 type templatePart struct {
 	text        string
 	placeholder bool
+	escaped     string // for a query; of constant text only
 }
 
 func placeholders() []string {
-	return []string{"{}", "{len}", "{from}", "{to}", "{page_rows}"}
+	return []string{"{}", "{len}", "{from}", "{to}", "{page_rows}", "{offset}", "{page}"}
 }
 
 // UnmarshalText reads a template; an unknown placeholder or a single brace is an error.
@@ -30,11 +32,11 @@ func (t *Template) UnmarshalText(text []byte) error {
 	for rest != "" {
 		open := strings.IndexAny(rest, "{}")
 		if open < 0 {
-			t.parts = append(t.parts, templatePart{text: rest})
+			t.parts = append(t.parts, templatePart{text: rest, escaped: escape(rest)})
 			return nil
 		}
 		if open > 0 {
-			t.parts = append(t.parts, templatePart{text: rest[:open]})
+			t.parts = append(t.parts, templatePart{text: rest[:open], escaped: escape(rest[:open])})
 		}
 		rest = rest[open:]
 		end := strings.IndexByte(rest, '}')
@@ -61,8 +63,16 @@ func (t Template) unknown(allowed ...string) (placeholder string, found bool) {
 }
 
 func (t Template) has(placeholder string) bool {
-	return slices.Contains(t.parts, templatePart{text: placeholder, placeholder: true})
+	return slices.ContainsFunc(t.parts, func(p templatePart) bool { return p.placeholder && p.text == placeholder })
 }
+
+// bare tells whether the template is the value and nothing else.
+func (t Template) bare() bool { return t.text == "{}" }
+
+// whole tells whether both ends of an interval stand together, so that one text can take their place.
+func (t Template) whole() bool { return strings.Contains(t.text, wholeInterval) }
+
+const wholeInterval = "{from}/{to}"
 
 // fill writes the template for a query: constant text is escaped, substitutes are escaped already.
 func (t Template) fill(substitutes map[string]string) string {
@@ -71,7 +81,7 @@ func (t Template) fill(substitutes map[string]string) string {
 		if part.placeholder {
 			out.WriteString(substitutes[part.text])
 		} else {
-			out.WriteString(escape(part.text))
+			out.WriteString(part.escaped)
 		}
 	}
 	return out.String()

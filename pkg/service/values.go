@@ -9,7 +9,8 @@ import (
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
-// Values is what a query, or one chunk of it, asks: parameter → values as text. An interval is two values, from and to.
+// Values is what a query, or one chunk of it, asks: parameter → values as text. An interval is two values, from and to, or one
+// (see ParseInterval). A filter in CQL2 text is one value in a query, and in a chunk any number of its alternatives.
 type Values map[string][]string
 
 // MaxValues is the most values that one query may have, over all parameters.
@@ -58,12 +59,15 @@ func (c *Collection) CheckValues(v Values) error {
 	var errs ValueErrors
 	c.checkNames(v, &errs)
 	total := 0
-	for _, param := range c.params {
-		values, given := v[param.Name]
+	for i := range c.params {
+		param := &c.params[i]
+		values, given := param.given(v)
 		total += len(values)
+		c.checkAliases(param, v, &errs)
 		switch {
 		case given:
 			c.checkList(param, values, &errs)
+			c.checkQuotes(param, values, v, &errs)
 		case param.Required && len(param.Default) == 0:
 			errs.add(param.Name, ErrMissingParameter, "the collection %s needs a value", c.Name)
 		}
@@ -81,16 +85,29 @@ func (c *Collection) CheckValues(v Values) error {
 func (c *Collection) checkNames(v Values, errs *ValueErrors) {
 	names := c.parameterNames()
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if !slices.Contains(names, name) {
+		if _, known := c.names[name]; !known {
 			errs.add(fmt.Sprintf("%.100s", name), ErrUnknownParameter, "the collection %s has no such parameter%s", c.Name, strictyaml.DidYouMean(name, names))
 		}
+	}
+}
+
+// checkAliases refuses one parameter under two names: which of them is meant, nobody can tell.
+func (c *Collection) checkAliases(param *Parameter, v Values, errs *ValueErrors) {
+	var given []string
+	for _, name := range append([]string{param.Name}, param.Aliases...) {
+		if _, ok := v[name]; ok {
+			given = append(given, name)
+		}
+	}
+	if len(given) > 1 {
+		errs.add(param.Name, ErrInvalidValue, "%s are one parameter; give it once", strings.Join(given, " and "))
 	}
 }
 
 // maxShown is how many different problems of one parameter's values are reported.
 const maxShown = 10
 
-func (c *Collection) checkList(param Parameter, values []string, errs *ValueErrors) {
+func (c *Collection) checkList(param *Parameter, values []string, errs *ValueErrors) {
 	switch {
 	case len(values) == 0:
 		errs.add(param.Name, ErrInvalidValue, "the list of values is empty; leave the parameter out to ask for all")
@@ -100,6 +117,8 @@ func (c *Collection) checkList(param Parameter, values []string, errs *ValueErro
 			errs.add(param.Name, ErrInvalidValue, "%s", err)
 		}
 		return
+	case len(values) > 1 && param.isFilter():
+		errs.add(param.Name, ErrInvalidValue, "%d filters, and a query has one; join them with OR or AND", len(values))
 	case len(values) > 1 && param.Many == "" && !c.onEachAxis(param.Name):
 		errs.add(param.Name, ErrInvalidValue, "%d values, and the service takes one", len(values))
 	}
@@ -139,7 +158,8 @@ func (c *Collection) checkAlternatives(v Values, errs *ValueErrors) {
 	}
 	var given []string
 	for _, name := range c.exactlyOne {
-		if _, ok := v[name]; ok {
+		param, _ := c.parameter(name)
+		if _, ok := param.given(v); ok {
 			given = append(given, name)
 		}
 	}
