@@ -152,15 +152,25 @@ func escape(text string) string { return string(appendEscaped(nil, text)) }
 
 func appendEscaped(out []byte, text string) []byte {
 	const hex = "0123456789ABCDEF"
+	start := 0
 	for i := range len(text) {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0:
-			out = append(out, c)
-		case c == ' ':
+		c := text[i]
+		if staysInQuery(c) {
+			continue
+		}
+		out = append(out, text[start:i]...)
+		start = i + 1
+		if c == ' ' {
 			out = append(out, '+')
-		default:
+		} else {
 			out = append(out, '%', hex[c>>4], hex[c&15])
 		}
 	}
-	return out
+	return append(out, text[start:]...)
+}
+
+// staysInQuery tells whether a byte is written as it is: one bit for each character of ASCII.
+func staysInQuery(c byte) bool {
+	const low, high = 0x03ff600000000000, 0x47fffffe87fffffe // -.0-9 and A-Z_a-z~
+	return c < 64 && low>>c&1 == 1 || c >= 64 && c < 128 && uint64(high)>>(c-64)&1 == 1
 }

@@ -115,3 +115,13 @@ func BenchmarkRequestOfFiveHundredSites(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkRequestOfOneSite(b *testing.B) {
+	c := daily(b)
+	values := Values{"monitoring_location_id": {"USGS-05427718"}, "parameter_code": {"00060"}, "time": {"2024-01-01", "2024-12-31"}}
+	for b.Loop() {
+		if _, err := c.Request(values); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -12,7 +12,9 @@ import (
 
 func TestAWrongRequestSideIsRefusedWithLineAndRemedy(t *testing.T) {
 	axis := func(text string) []string { return []string{"- pack: site", "- " + text} }
-	param := func(text string) []string { return []string{"      mode: {", "      extra: " + text + "\n      mode: {"} }
+	param := func(text string) []string {
+		return []string{"      mode: {", "      extra: " + text + "\n      mode: {"}
+	}
 	method := func(text string) []string { return []string{"path: /gauges", "path: /gauges\n      " + text} }
 	tests := []struct {
 		name   string
