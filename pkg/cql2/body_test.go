@@ -16,14 +16,30 @@ func TestTheFilterIsWrittenInASCIIWithoutWhiteSpace(t *testing.T) {
 		document   string
 		want       string
 	}{
-		{"texts", []In{{"name", []string{"RÍO", "🌊", "\u2028", `a"b\c`, "/<&>", "\x7f\x01\n"}, false}}, "",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"name"},["R\u00cdO","\ud83c\udf0a","\u2028","a\"b\\c","/<&>","\u007f\u0001\n"]]}]}`},
-		{"numbers", []In{{"altitude", []string{"100", "200.5"}, true}}, "",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"altitude"},[100,200.5]]}]}`},
-		{"two", []In{{"id", []string{"a", "b"}, false}, {"site_type", []string{"c"}, false}}, "",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["a","b"]]},{"op":"in","args":[{"property":"site_type"},["c"]]}]}`},
-		{"with a document", []In{{"id", []string{"a", "b"}, false}}, `{"op": "isNull"}`,
-			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["a","b"]]},{"op": "isNull"}]}`},
+		{
+			"texts",
+			[]In{{"name", []string{"RÍO", "🌊", "\u2028", `a"b\c`, "/<&>", "\x7f\x01\n"}, false}},
+			"",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"name"},["R\u00cdO","\ud83c\udf0a","\u2028","a\"b\\c","/<&>","\u007f\u0001\n"]]}]}`,
+		},
+		{
+			"numbers",
+			[]In{{"altitude", []string{"100", "200.5"}, true}},
+			"",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"altitude"},[100,200.5]]}]}`,
+		},
+		{
+			"two",
+			[]In{{"id", []string{"a", "b"}, false}, {"site_type", []string{"c"}, false}},
+			"",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["a","b"]]},{"op":"in","args":[{"property":"site_type"},["c"]]}]}`,
+		},
+		{
+			"with a document",
+			[]In{{"id", []string{"a", "b"}, false}},
+			`{"op": "isNull"}`,
+			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["a","b"]]},{"op": "isNull"}]}`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func reference(filter string) (Unquoted, bool) {
 			if i > 0 && regexp.MustCompile(`^\w`).MatchString(filter[i-1:]) {
 				continue
 			}
-			if m := re.FindStringSubmatch(filter[i:]); m != nil && !strings.EqualFold(m[1], "NOT") {
+			if m := re.FindStringSubmatch(filter[i:]); len(m) > 0 && !strings.EqualFold(m[1], "NOT") {
 				if m[2] != "" {
 					keyword = "NOT " + keyword
 				}
@@ -72,8 +72,10 @@ func reference(filter string) (Unquoted, bool) {
 }
 
 func TestTheGuardIsTheRuleOfTheExpressions(t *testing.T) {
-	tokens := []string{"a", "value", "NOT", "not", "IN", "in", "BETWEEN", "AND", "and", "(", ")", "'", "''", "'x'", `"`, " ", "  ", "\t", "\x1c", ",", ".", "-", "+", "e", "E5",
-		"1", "5", "60", "1.5", ".5", "1e5", "1e", "5x", "_", ">=", "<=", "<>", "!=", "==", "=", ">", "<", "!", "value >= ", "IN (", " AND 6", " BETWEEN 5"}
+	tokens := []string{
+		"a", "value", "NOT", "not", "IN", "in", "BETWEEN", "AND", "and", "(", ")", "'", "''", "'x'", `"`, " ", "  ", "\t", "\x1c", ",", ".", "-", "+", "e", "E5",
+		"1", "5", "60", "1.5", ".5", "1e5", "1e", "5x", "_", ">=", "<=", "<>", "!=", "==", "=", ">", "<", "!", "value >= ", "IN (", " AND 6", " BETWEEN 5",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		filter := strings.Join(rapid.SliceOfN(rapid.SampledFrom(tokens), 0, 14).Draw(t, "tokens"), "")
 		got, found := FindUnquoted(filter)

@@ -79,24 +79,36 @@ func TestABodySaysWhatTheURLDoesNot(t *testing.T) {
 		method, url, body, accept string
 	}{
 		{"one value each", "filtered", `{"id": ["a"], "height": ["1.50"], "agency": ["x", "y"]}`, "GET", "items?id=a&height=1.50&agency=x,y&limit=50", "", ""},
-		{"several values", "filtered", `{"kind": ["Stream", "Well"], "id": ["a"], "agency": ["x"]}`, "POST", "items?id=a&agency=x&limit=50",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"site_type"},["Stream","Well"]]}]}`, filterType},
-		{"in declared order", "filtered", `{"kind": ["Stream", "Well"], "id": ["RÍO", "b\"\\"]}`, "POST", "items?limit=50",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["R\u00cdO","b\"\\"]]},{"op":"in","args":[{"property":"site_type"},["Stream","Well"]]}]}`, filterType},
-		{"numbers", "filtered", `{"height": ["100", "200.5", "+1", ".5", "2.", "007", "1e3"], "year": ["-5", "+7", "08"]}`, "POST", "items?limit=50",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"height"},[100,200.5,1,0.5,2,7,1e3]]},{"op":"in","args":[{"property":"year"},[-5,7,8]]}]}`, filterType},
+		{
+			"several values", "filtered", `{"kind": ["Stream", "Well"], "id": ["a"], "agency": ["x"]}`, "POST", "items?id=a&agency=x&limit=50",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"site_type"},["Stream","Well"]]}]}`, filterType,
+		},
+		{
+			"in declared order", "filtered", `{"kind": ["Stream", "Well"], "id": ["RÍO", "b\"\\"]}`, "POST", "items?limit=50",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["R\u00cdO","b\"\\"]]},{"op":"in","args":[{"property":"site_type"},["Stream","Well"]]}]}`, filterType,
+		},
+		{
+			"numbers", "filtered", `{"height": ["100", "200.5", "+1", ".5", "2.", "007", "1e3"], "year": ["-5", "+7", "08"]}`, "POST", "items?limit=50",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"height"},[100,200.5,1,0.5,2,7,1e3]]},{"op":"in","args":[{"property":"year"},[-5,7,8]]}]}`, filterType,
+		},
 		{"truth values", "filtered", `{"active": ["true", "false"]}`, "POST", "items?limit=50", `{"op":"and","args":[{"op":"in","args":[{"property":"active"},[true,false]]}]}`, filterType},
 		{"a document", "filtered", `{"cql": ["{ \"op\": \"=\" }\n"], "id": ["a"]}`, "POST", "items?id=a&limit=50", "{ \"op\": \"=\" }\n", filterType},
-		{"a document and predicates", "filtered", `{"cql": ["{ \"op\": \"=\" }"], "id": ["a", "b"]}`, "POST", "items?limit=50",
-			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["a","b"]]},{ "op": "=" }]}`, filterType},
+		{
+			"a document and predicates", "filtered", `{"cql": ["{ \"op\": \"=\" }"], "id": ["a", "b"]}`, "POST", "items?limit=50",
+			`{"op":"and","args":[{"op":"in","args":[{"property":"id"},["a","b"]]},{ "op": "=" }]}`, filterType,
+		},
 		{"a document by POST", "posted", `{"cql": ["{}"], "agency": ["x"]}`, "POST", "search?agency=x&v=2", "{}", "application/geo+json"},
 		{"a POST of nothing", "posted", `{"agency": ["x"]}`, "POST", "search?agency=x&v=2", "", "application/geo+json"},
-		{"members", "members", `{"site": ["a", "b"], "tag": ["c"], "level": ["1.5", "+2"], "count": ["5"], "active": ["true"], "basin": ["0401"], "day": ["2024-01-05T10:00:00-06:00"], "filter": ["a = '1'", "b = '2'"], "time": ["2024-01-01", ".."], "span": ["..", "2024-02-01"]}`,
+		{
+			"members", "members", `{"site": ["a", "b"], "tag": ["c"], "level": ["1.5", "+2"], "count": ["5"], "active": ["true"], "basin": ["0401"], "day": ["2024-01-05T10:00:00-06:00"], "filter": ["a = '1'", "b = '2'"], "time": ["2024-01-01", ".."], "span": ["..", "2024-02-01"]}`,
 			"POST", "query?f=json",
-			`{"site":"a,b","tag":["c"],"level":[1.5,2],"count":5,"active":true,"place":"huc4:0401","day":"2024-01-05","filter":"a = '1' OR b = '2'","start":"2024-01-01","span":"../2024-02-01","size":50,"format":"compact","note":"up to 50"}`, "application/json"},
+			`{"site":"a,b","tag":["c"],"level":[1.5,2],"count":5,"active":true,"place":"huc4:0401","day":"2024-01-05","filter":"a = '1' OR b = '2'","start":"2024-01-01","span":"../2024-02-01","size":50,"format":"compact","note":"up to 50"}`, "application/json",
+		},
 		{"fixed members", "members", `{}`, "POST", "query?f=json", `{"size":50,"format":"compact","note":"up to 50"}`, "application/json"},
-		{"a form", "form", `{"site": ["a b", "c&d"], "tag": ["1", "2"], "time": ["2024-01-01", "2024-01-31"]}`, "POST", "query",
-			"site=a+b,c%26d&tag=1&tag=2&start=2024-01-01&end=2024-01-31&size=50", "application/x-www-form-urlencoded"},
+		{
+			"a form", "form", `{"site": ["a b", "c&d"], "tag": ["1", "2"], "time": ["2024-01-01", "2024-01-31"]}`, "POST", "query",
+			"site=a+b,c%26d&tag=1&tag=2&start=2024-01-01&end=2024-01-31&size=50", "application/x-www-form-urlencoded",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -56,13 +56,13 @@ func (c *Collection) Request(v Values) (Request, error) {
 
 // writeParams writes what is asked to the query or to the body, and tells whether it is a POST.
 func (c *Collection) writeParams(v Values, query *pairs) (body []byte, posts bool, err error) {
-	switch {
-	case c.request.Body.As == bodyForm:
+	switch c.request.Body.As {
+	case bodyForm:
 		form := pairs{}
 		err = c.writeTo(v, &form)
 		form.append(c.request.Body.With, c.Limits)
 		return form.out, true, err
-	case c.request.Body.As == bodyJSON:
+	case bodyJSON:
 		members := members{}
 		err = c.writeTo(v, &members)
 		members.append(c.request.Body.With, c.Limits)
