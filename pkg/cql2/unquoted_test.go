@@ -32,43 +32,52 @@ func TestTheGuardRefusesWhatTheRecordedClientRefuses(t *testing.T) {
 	}
 }
 
-// reference is the guard by Go's regular expressions, for ASCII, where their \b, \w and \s are those of the rule.
-func reference(filter string) (Unquoted, bool) {
-	const (
-		number = `-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`
-		field  = `[A-Za-z_]\w*`
-		op     = `>=|<=|<>|!=|==|=|>|<`
-		space  = `[\s\v\x1c-\x1f]`
-	)
-	filter = regexp.MustCompile(`'[^']*'`).ReplaceAllString(filter, "''")
-	expand := strings.NewReplacer("NUM", number, "FIELD", field, "OP", op, "~", space)
-	compare := regexp.MustCompile(expand.Replace(`\b(FIELD)~*(OP)~*(NUM)\b|\b(NUM)~*(OP)~*(FIELD)\b`))
-	if m := compare.FindStringSubmatch(filter); m != nil {
+// reference is the guard by Go's regular expressions, for ASCII, where their \b, \w and \s are those of the rule. Go has no
+// lookahead: fields that are NOT are passed over by hand.
+type reference struct{ literal, inWord, compare, in, between *regexp.Regexp }
+
+func newReference() reference {
+	expand := strings.NewReplacer(
+		"NUM", `-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`, "FIELD", `[A-Za-z_]\w*`, "OP", `>=|<=|<>|!=|==|=|>|<`, "~", `[\s\v\x1c-\x1f]`)
+	compile := func(pattern string) *regexp.Regexp { return regexp.MustCompile(expand.Replace(pattern)) }
+	return reference{
+		literal: compile(`'[^']*'`),
+		inWord:  compile(`^\w`),
+		compare: compile(`\b(FIELD)~*(OP)~*(NUM)\b|\b(NUM)~*(OP)~*(FIELD)\b`),
+		in:      compile(`(?i)^(FIELD)~+(NOT~+)?IN~*\([^)]*\bNUM\b[^)]*\)`),
+		between: compile(`(?i)^(FIELD)~+(NOT~+)?BETWEEN~+(?:NUM\b[^)]*?\bAND\b|[^)]*?\bAND~+NUM\b)`),
+	}
+}
+
+func (r reference) find(filter string) (Unquoted, bool) {
+	filter = r.literal.ReplaceAllString(filter, "''")
+	if m := r.compare.FindStringSubmatch(filter); len(m) > 0 {
 		if m[1] == "" {
 			m[1], m[2], m[3] = m[6], m[5], m[4]
 		}
 		return Unquoted{m[1], fmt.Sprintf("%s %s %s", m[1], m[2], m[3])}, true
 	}
-	// Go has no lookahead: fields that are NOT are passed over by hand.
-	search := func(keyword, pattern, rest string) (Unquoted, bool) {
-		re := regexp.MustCompile(expand.Replace(`(?i)^(FIELD)~+(NOT~+)?` + pattern))
-		for i := range filter {
-			if i > 0 && regexp.MustCompile(`^\w`).MatchString(filter[i-1:]) {
-				continue
-			}
-			if m := re.FindStringSubmatch(filter[i:]); len(m) > 0 && !strings.EqualFold(m[1], "NOT") {
-				if m[2] != "" {
-					keyword = "NOT " + keyword
-				}
-				return Unquoted{m[1], m[1] + " " + keyword + rest}, true
-			}
-		}
-		return Unquoted{}, false
-	}
-	if found, ok := search("IN", `IN~*\([^)]*\bNUM\b[^)]*\)`, " (…)"); ok {
+	if found, ok := r.predicate(filter, r.in, "IN (…)"); ok {
 		return found, true
 	}
-	return search("BETWEEN", `BETWEEN~+(?:NUM\b[^)]*?\bAND\b|[^)]*?\bAND~+NUM\b)`, " …")
+	return r.predicate(filter, r.between, "BETWEEN …")
+}
+
+func (r reference) predicate(filter string, pattern *regexp.Regexp, shown string) (Unquoted, bool) {
+	for i := range filter {
+		if i > 0 && r.inWord.MatchString(filter[i-1:]) {
+			continue
+		}
+		m := pattern.FindStringSubmatch(filter[i:])
+		if len(m) == 0 || strings.EqualFold(m[1], "NOT") {
+			continue
+		}
+		if m[2] != "" {
+			shown = "NOT " + shown
+		}
+		return Unquoted{m[1], m[1] + " " + shown}, true
+	}
+	return Unquoted{}, false
 }
 
 func TestTheGuardIsTheRuleOfTheExpressions(t *testing.T) {
@@ -76,10 +85,11 @@ func TestTheGuardIsTheRuleOfTheExpressions(t *testing.T) {
 		"a", "value", "NOT", "not", "IN", "in", "BETWEEN", "AND", "and", "(", ")", "'", "''", "'x'", `"`, " ", "  ", "\t", "\x1c", ",", ".", "-", "+", "e", "E5",
 		"1", "5", "60", "1.5", ".5", "1e5", "1e", "5x", "_", ">=", "<=", "<>", "!=", "==", "=", ">", "<", "!", "value >= ", "IN (", " AND 6", " BETWEEN 5",
 	}
+	rule := newReference()
 	rapid.Check(t, func(t *rapid.T) {
 		filter := strings.Join(rapid.SliceOfN(rapid.SampledFrom(tokens), 0, 14).Draw(t, "tokens"), "")
 		got, found := FindUnquoted(filter)
-		want, wanted := reference(filter)
+		want, wanted := rule.find(filter)
 		if got != want || found != wanted {
 			t.Fatalf("%q gives %+v %t, want %+v %t", filter, got, found, want, wanted)
 		}

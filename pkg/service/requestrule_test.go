@@ -35,6 +35,7 @@ func TestAWrongRequestSideIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"boundary", axis("{window: time, boundary: both}"), `unknown value "both"; allowed are step, shared`},
 		{"shared without key", []string{"- pack: site", "- {window: time, span: 1y, boundary: shared}", "key: [station_id]", "key: []"}, `shared windows give rows twice; declare the ` + "`key`"},
 		{"months of years", axis("{window: years, span: 6mo}"), `6mo is no whole number of the years that "years" takes`},
+		{"days of months", append(axis("{window: extra, span: 45d}"), param("{type: interval, of: month}")...), `45d is no whole number of the months that "extra" takes`},
 		{"water years of years", axis("{window: years, span: 1y, align: water_year}"), `a water year begins in October`},
 		{"two axes", axis("{window: time}\n      - {window: time}"), `the parameter "time" is on two axes`},
 
