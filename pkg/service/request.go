@@ -57,12 +57,12 @@ func (c *Collection) Request(v Values) (Request, error) {
 // writeParams writes what is asked to the query or to the body, and tells whether it is a POST.
 func (c *Collection) writeParams(v Values, query *pairs) (body []byte, posts bool, err error) {
 	switch c.request.Body.As {
-	case bodyForm:
+	case asForm:
 		form := pairs{}
 		err = c.writeTo(v, &form)
 		form.append(c.request.Body.With, c.Limits)
 		return form.out, true, err
-	case bodyJSON:
+	case asJSON:
 		members := members{}
 		err = c.writeTo(v, &members)
 		members.append(c.request.Body.With, c.Limits)

@@ -37,8 +37,8 @@ type bodyRule struct {
 type bodyStyle string
 
 const (
-	bodyForm bodyStyle = "form"
-	bodyJSON bodyStyle = "json"
+	asForm bodyStyle = "form"
+	asJSON bodyStyle = "json"
 )
 
 // Choices lists the forms of a body.
@@ -81,9 +81,9 @@ func (c *Collection) bodyType() string {
 		}
 	}
 	switch c.request.Body.As {
-	case bodyForm:
+	case asForm:
 		return "application/x-www-form-urlencoded"
-	case bodyJSON:
+	case asJSON:
 		return "application/json"
 	}
 	return "application/query-cql-json"
