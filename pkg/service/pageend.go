@@ -116,11 +116,14 @@ func (c *Collection) claims(a answer) (said claims, err error) {
 
 func (c *Collection) nextLink(a answer) (string, error) {
 	link, ok, err := c.paging.Next.read(a.header, a.doc)
-	if err != nil {
+	kind := c.paging.Next.typeIn(a.doc)
+	switch {
+	case err != nil:
 		return "", badPage("the next page's link is not a text that can be followed: %s", err)
-	}
-	if !ok || link == "" {
+	case !ok, link == "", kind == gjson.False: // some services write false where there is none
 		return "", nil
+	case kind == gjson.Number, kind == gjson.True:
+		return "", badPage("the next page's link at %s is not a text: %.40s", c.paging.Next, link)
 	}
 	next, err := c.definition.FollowLink(a.url, link)
 	if err == nil {
@@ -132,16 +135,17 @@ func (c *Collection) nextLink(a answer) (string, error) {
 	return next, nil
 }
 
-// nextCursor gives the cursor of the next page as the answer names it. A truth value false is no cursor.
+// nextCursor gives the cursor of the next page as the answer names it, a text or a number.
 func (c *Collection) nextCursor(a answer) (string, error) {
 	cursor, ok, err := c.paging.Next.read(a.header, a.doc)
+	kind := c.paging.Next.typeIn(a.doc)
 	switch {
 	case err != nil:
 		return "", badPage("the next page's cursor is not a text: %s", err)
-	case cursor == "false" && c.paging.Next.isTruthValue(a.doc):
+	case kind == gjson.False: // some services write false where there is none
 		ok = false
-	case c.paging.Next.isTruthValue(a.doc):
-		return "", badPage("the next page's cursor at %s is a truth value", c.paging.Next)
+	case kind == gjson.True:
+		return "", badPage("the next page's cursor at %s is true, not a text", c.paging.Next)
 	case len(cursor) > maxCursorBytes:
 		return "", badPage("the next page's cursor has %d bytes, at most %d", len(cursor), maxCursorBytes)
 	case !utf8.ValidString(cursor):
@@ -275,8 +279,8 @@ func (s Source) truth(a answer) (value, told bool, err error) {
 	return false, false, badPage("what the answer says at %s is neither true nor false: %.40q", s, text)
 }
 
-// isTruthValue tells whether a JSON body has a truth value there.
-func (s Source) isTruthValue(doc gjson.Result) bool {
-	value, ok := s.Path.first(doc)
-	return ok && (value.Type == gjson.True || value.Type == gjson.False)
+// typeIn is the type of what a JSON body has there; Null where it has nothing.
+func (s Source) typeIn(doc gjson.Result) gjson.Type {
+	value, _ := s.Path.first(doc)
+	return value.Type
 }
