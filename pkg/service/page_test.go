@@ -189,7 +189,9 @@ func TestAnAnswerIsClassifiedByTheFirstRuleThatHolds(t *testing.T) {
 		{404, nil, "there are no observations", ClassNoData, ""},
 		{404, nil, strings.Repeat("x", 5000) + "no observations", ClassBadRequest, ""},
 		{200, nil, `{"error":{"code":"busy"}}`, ClassTransient, ClassTooLarge},
+		{200, nil, "\xef\xbb\xbf" + `{"error":{"code":"busy"}}`, ClassTransient, ClassTooLarge},
 		{200, nil, `{"error":{"code":"busy"}`, ClassOK, ""},
+		{200, nil, `{"error":{"code":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`, ClassOK, ""},
 		{400, map[string][]string{"x-state": {"gone"}}, "", ClassCursorGone, ""},
 		{200, nil, "", ClassOK, ""},
 		{204, nil, "", ClassNoData, ""},
@@ -206,6 +208,7 @@ func TestAnAnswerIsClassifiedByTheFirstRuleThatHolds(t *testing.T) {
 		{501, nil, "", ClassTransient, ""},
 		{504, nil, "", ClassTransient, ClassTooLarge},
 		{0, nil, "", ClassTransient, ""},
+		{600, nil, "", ClassBadRequest, ""},
 	}
 	c := gauges(t)
 	for _, test := range tests {
@@ -213,6 +216,10 @@ func TestAnAnswerIsClassifiedByTheFirstRuleThatHolds(t *testing.T) {
 		if class != test.class || givesUp != test.givesUp {
 			t.Errorf("%d %.40s: got %s, %q, want %s, %q", test.status, test.body, class, givesUp, test.class, test.givesUp)
 		}
+	}
+	several := gauges(t, "'$.error.code'", "'$.errors[*].code'")
+	if class, _ := several.Classify(200, nil, []byte(`{"errors":[{"code":1},{"code":"busy"}]}`)); class != ClassTransient {
+		t.Errorf("one of several errors is %s", class)
 	}
 	if class, _ := daily(t).Classify(403, nil, []byte(`{"description":"Request exceeding server limits"}`)); class != ClassTooLarge {
 		t.Errorf("the service's own limit is %s", class)

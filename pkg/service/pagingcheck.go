@@ -54,7 +54,7 @@ func (p Paging) check(n strictyaml.Node) {
 	}
 	for key, value := range n.Entries() {
 		if !p.Style.uses(key) {
-			value.Fail("is not used with style %s; remove it or write another style", p.Style)
+			value.Fail("is not used with style %s; remove it, here or under defaults", p.Style)
 		}
 	}
 	checkRange(n.At("max_pages"), int64(p.MaxPages), 1, 1_000_000)

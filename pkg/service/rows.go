@@ -110,7 +110,7 @@ func (c *Collection) setRows(rule rowsRule, n strictyaml.Node) {
 	c.rows.format, c.rows.take = rule.Format, rule.Take
 	for key, value := range n.Entries() {
 		if !rule.Format.uses(key) {
-			value.Fail("is not used with format %s; remove it", rule.Format)
+			value.Fail("is not used with format %s; remove it, here or under defaults", rule.Format)
 		}
 	}
 	switch {
