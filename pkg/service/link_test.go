@@ -72,6 +72,18 @@ func TestALinkIsFollowedToListedHostsOnly(t *testing.T) {
 	}
 }
 
+func TestAKeyGoesByHTTPAlone(t *testing.T) {
+	d := linkedDefinition(t, "{host: api.example.org, credentials: [key], insecure: true}")
+	for url, want := range map[string]bool{
+		"https://api.example.org/": true, "http://api.example.org:8080/": true, "wss://api.example.org/": false, "ws://api.example.org/": false,
+		"ftp://api.example.org/": false, "//api.example.org/": false,
+	} {
+		if got := len(d.CredentialsFor(url)) > 0; got != want {
+			t.Errorf("%s: the key goes along: %t, want %t", url, got, want)
+		}
+	}
+}
+
 func TestAMalformedLinkHeaderThatMayNameTheNextPageIsNoEnd(t *testing.T) {
 	c := pagedBy(t, "{style: link, next: 'header:Link[rel=next]'}")
 	for link, want := range map[string]Class{

@@ -303,6 +303,28 @@ func TestNoDataIsNoEndBeforeTheTotalIsReached(t *testing.T) {
 	}
 }
 
+func TestATotalThatOnlyAnEarlierPageSaysStillHolds(t *testing.T) {
+	onFirst := func(rows int) string {
+		if rows == 5 {
+			return `,"total":8`
+		}
+		return `,"total":null`
+	}
+	const paging = byOffset + "short_page, count: {matched: '$.total'}}"
+	u := &upstream{rows: 7, most: 5, extra: onFirst}
+	if _, _, err := walk(pagedBy(t, paging), u); classOf(err) != ClassBadPage || !strings.Contains(err.Error(), "8 rows match, and the pages end after 7") {
+		t.Errorf("one row is missing: got %v", err)
+	}
+	u = &upstream{rows: 8, most: 5, extra: onFirst}
+	if ids, _, err := walk(pagedBy(t, paging), u); err != nil || len(ids) != 8 || len(u.served) != 2 {
+		t.Errorf("%d rows by %d requests, %v, want 8 by 2: the total agrees", len(ids), len(u.served), err)
+	}
+	u = &upstream{rows: 9, most: 5, extra: onFirst}
+	if ids, last, err := walk(pagedBy(t, paging), u); err != nil || len(ids) != 9 || last.Count != 0 {
+		t.Errorf("%d rows, %v, want 9: rows may be added while they are read", len(ids), err)
+	}
+}
+
 func TestPagingThatMakesNoSenseIsRefused(t *testing.T) {
 	tests := []struct{ paging, want string }{
 		{"{style: pages}", `unknown value "pages"; allowed are none, link, cursor, offset, page`},
