@@ -20,6 +20,7 @@ type Column struct {
 type storedColumn struct {
 	Column
 	null []string
+	zone string // offset of timestamps that are written without one
 }
 
 // layout is the merged schema of all results of a query.
@@ -27,6 +28,7 @@ type layout struct {
 	columns []storedColumn
 	index   map[string]int // member → column; dropped for a member that is left out
 	unknown []string       // members that no field declares, in first-seen order
+	seen    map[string]bool
 }
 
 const dropped = -1
@@ -34,18 +36,19 @@ const dropped = -1
 // newLayout puts the exactly declared fields first, whether rows have them or not, so that the columns of a query do
 // not depend on the chunks that happened to have rows; then what was seen of the stars; then what was seen and is unknown.
 func newLayout(shape Shape, seen []string) (*layout, error) {
-	l := &layout{index: make(map[string]int, len(seen))}
+	l := &layout{index: make(map[string]int, len(seen)), seen: make(map[string]bool, len(seen))}
 	for _, f := range shape.Fields {
 		if !hasStar(f.Name) {
 			l.add(f.Name, f)
 		}
 	}
-	known := make(map[string]bool, len(seen))
 	for _, name := range seen {
-		if _, exact := l.index[name]; exact || known[name] {
+		_, exact := l.index[name]
+		again := l.seen[name]
+		l.seen[name] = true
+		if exact || again {
 			continue
 		}
-		known[name] = true
 		if f, found := shape.field(name); found {
 			l.add(name, f)
 		} else {
@@ -63,7 +66,7 @@ func newLayout(shape Shape, seen []string) (*layout, error) {
 
 func (l *layout) add(name string, f Field) {
 	l.index[name] = len(l.columns)
-	l.columns = append(l.columns, storedColumn{Column{name, f.Type, true}, f.Null})
+	l.columns = append(l.columns, storedColumn{Column{name, f.Type, true}, f.Null, f.Zone})
 }
 
 func (l *layout) addUnknown(rule UnknownRule) error {

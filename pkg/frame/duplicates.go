@@ -32,7 +32,7 @@ func newDuplicates(shape Shape, l *layout) *duplicates {
 		stays: make(map[keyDigest]int64), row: make(Row, len(l.columns)),
 	}
 	for _, name := range shape.Key {
-		if i, found := l.index[name]; found && i != dropped {
+		if i, found := l.index[name]; found && i != dropped && l.seen[name] {
 			d.key = append(d.key, i)
 		}
 	}

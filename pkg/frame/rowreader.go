@@ -108,9 +108,13 @@ func (r *rowReader) value(i int, value gjson.Result) Value {
 	if column.Type == JSON {
 		return Value{Text: value.Raw}
 	}
-	if !isText(value) || !fits(column.Type, text) {
+	stored := text
+	if column.zone != "" && !fits(Timestamp, text) {
+		stored += column.zone
+	}
+	if !isText(value) || !fits(column.Type, stored) {
 		r.bad[i].add(text)
 		return Value{Null: true}
 	}
-	return Value{Text: text}
+	return Value{Text: stored}
 }

@@ -23,6 +23,7 @@ type Field struct {
 	Type Type
 	From string   // path in the item when it is not a member of the row itself; read by the page decoder, not by frame
 	Null []string // texts that mean null
+	Zone string   // of a timestamp: the offset, Z or ±hh:mm, of values that are written without one; empty: they do not convert
 }
 
 // UnknownRule says what becomes of a member that no field declares.
@@ -61,7 +62,7 @@ type Operation struct {
 type Shape struct {
 	Fields      []Field
 	Unknown     UnknownRule
-	Key         []string // a row with any null key part is never a duplicate; a part counts only when its column exists
+	Key         []string // a row with any null key part is never a duplicate; a part counts only when some row has the column
 	OnDuplicate DuplicateRule
 	NewestBy    string
 	Finalize    []Operation

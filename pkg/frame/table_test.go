@@ -267,6 +267,24 @@ func TestAKeyPartCountsOnlyWhenItsColumnExists(t *testing.T) {
 	wantTable(t, table, "id:text", "1")
 	table = build(t, Shape{Key: []string{"gone"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`)
 	wantTable(t, table, "id:text", "1", "1")
+	// A declared column is in every table; what counts is whether the service sends it.
+	declared := []Field{{Name: "id", Type: Text}, {Name: "year", Type: Text}}
+	table = build(t, Shape{Fields: declared, Key: []string{"id", "year"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`)
+	wantTable(t, table, "id:text year:text", "1 ∅")
+}
+
+func TestTheZoneOfAFieldIsForTimesWithoutAnOffset(t *testing.T) {
+	shape := Shape{Fields: []Field{{Name: "t", Type: Timestamp, Zone: "-06:00"}}}
+	table := build(t, shape, []string{"t"},
+		`{"t":"2017-05-07T20:53:29.5"}`, `{"t":"2017-05-07T20:53:29Z"}`, `{"t":"2017-05-07"}`, `{"t":"never"}`)
+	wantTable(t, table, "t:timestamp", "2017-05-07T20:53:29.5-06:00", "2017-05-07T20:53:29Z", "∅", "∅")
+	if bad := table.Report.Bad; len(bad) != 1 || bad[0].Count != 2 || bad[0].Originals[0] != "2017-05-07" {
+		t.Errorf("reported %+v", bad)
+	}
+	for _, zone := range []string{"CST", "America/Chicago", "+25:00"} {
+		wantError(t, Shape{Fields: []Field{{Name: "t", Type: Timestamp, Zone: zone}}}.Validate(), ErrShape, "offset")
+	}
+	wantError(t, Shape{Fields: []Field{{Name: "t", Type: Date, Zone: "Z"}}}.Validate(), ErrShape, "timestamp")
 }
 
 // rowText draws a row with few different values, so that keys meet.

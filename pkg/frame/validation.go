@@ -45,6 +45,9 @@ func (s Shape) checkFields() error {
 			return fmt.Errorf("fields: %q: a name may have one star, at its beginning or its end", f.Name)
 		}
 		names[f.Name] = true
+		if _, ok := parseOffset(f.Zone); f.Zone != "" && (!ok || f.Type != Timestamp) {
+			return fmt.Errorf("fields: %q: the zone %.20q is no offset of timestamps; write Z or ±hh:mm at a timestamp", f.Name, f.Zone)
+		}
 		if err := checkType(f.Type); err != nil {
 			return fmt.Errorf("fields: %q: %w", f.Name, err)
 		}

@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,6 +59,31 @@ collections:
       tag: {type: text, many: repeat}
       time: {type: interval, of: date, send: {start: '{from}', end: '{to}'}}
 `
+
+func TestPagingTravelsWithTheParameters(t *testing.T) {
+	paged := "    paging: {style: offset, send: {skip: '{offset}', size: '{page_rows}'}, stop: empty_page}\n    params:\n      site: {type: text, many: comma}\n      tag"
+	text := strings.NewReplacer("size: '{page_rows}', format", "format", ", with: {size: '{page_rows}'}", "", "    params:\n      site: {type: text, many: comma}\n      tag", paged).Replace(searches)
+	for collection, want := range map[string]string{
+		"members": `{"tag":["a"],"format":"compact","note":"up to 50","skip":0,"size":50}`,
+		"form":    "tag=a&skip=0&size=50",
+	} {
+		d, err := Parse("searches.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Collection(collection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Request(Values{"tag": {"a"}})
+		if err != nil || string(got.Body) != want || strings.Contains(got.URL, "skip") {
+			t.Errorf("got %s with %s, %v", got.URL, got.Body, err)
+		}
+	}
+	if _, err := Parse("searches.yaml", []byte(strings.Replace(text, "with: {", "with: {skip: '0', ", 1))); err == nil || !strings.Contains(err.Error(), "is sent by request.body.with too") {
+		t.Errorf("got %v", err)
+	}
+}
 
 func search(t testing.TB, collection string) *Collection {
 	t.Helper()

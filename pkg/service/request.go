@@ -23,8 +23,8 @@ func (c *Collection) HasRequest() bool { return c.request.Path != "" }
 // Request gives the request for the values of one chunk: parameters in the order they are declared, then the fixed
 // query in the order of the file. Equal values give equal bytes, and so do other spellings of them (see Canonical). The
 // values were checked as a whole by CheckValues; here only what would give a wrong request is refused: an unknown
-// parameter, an empty list, several values where one is sent, an interval or a time that cannot be read. Of a collection
-// without a request it is the zero Request.
+// parameter, an empty list, several values where one is sent, an interval or a time that cannot be read. What paging sends is
+// that of the first page. Of a collection without a request it is the zero Request.
 func (c *Collection) Request(v Values) (Request, error) {
 	if !c.HasRequest() {
 		return Request{}, nil
@@ -47,11 +47,11 @@ func (c *Collection) Request(v Values) (Request, error) {
 	request := Request{Method: "GET", URL: string(query.out), Header: maps.Clone(c.header)}
 	if posts {
 		request.Method, request.Body = "POST", body
-		if c.contentType != "" && len(body) > 0 {
+		if c.contentType != "" && (len(body) > 0 || c.request.Body.As != "") {
 			request.Header["Content-Type"] = c.contentType
 		}
 	}
-	return request, nil
+	return c.PageRequest(request, Walk{})
 }
 
 // writeParams writes what is asked to the query or to the body, and tells whether it is a POST.

@@ -44,6 +44,14 @@ const (
 // Choices lists the forms of a body.
 func (bodyStyle) Choices() []string { return []string{"form", "json"} }
 
+// fixed gives the texts that stand beside the parameters in every request, and the key that declares them.
+func (r requestRule) fixed() (pairs strictyaml.Map[Template], key string) {
+	if r.Body.As != "" {
+		return r.Body.With, "body.with"
+	}
+	return r.Query, "query"
+}
+
 // setRequest checks the request and prepares what is the same in all requests.
 func (c *Collection) setRequest(n strictyaml.Node) {
 	rule := c.request
@@ -160,12 +168,13 @@ func (c *Collection) checkWireNames(n strictyaml.Node) {
 			senders[name] = param.Name
 		}
 	}
-	fixed, at := c.request.Query, n.At("query")
-	if c.request.Body.As != "" {
-		fixed, at = c.request.Body.With, n.At("body", "with")
-	}
+	fixed, key := c.request.fixed()
 	for name := range fixed.All() {
 		if other, taken := senders[name]; taken {
+			at := n
+			for step := range strings.SplitSeq(key, ".") {
+				at = at.At(step)
+			}
 			at.At(name).Fail("is sent by the parameter %s too", other)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Template is text with placeholders: {} the value or values, {len} the number of characters of a value, {from} and
-// {to} the ends of an interval, {page_rows} the rows asked per page, {offset} and {page} where a walk stands. Nothing else is
+// {to} the ends of an interval, {page_rows} the rows asked per page, {offset} and {page} where a page begins. Nothing else is
 // substituted.
 type Template struct {
 	text  string
