@@ -74,24 +74,24 @@ func New(collection *service.Collection, cfg Config) (*Client, error) {
 	return &Client{collection: collection, definition: definition, cfg: cfg}, nil
 }
 
-// FetchPage sends one request: that of the task, a JSON service.Request, when at has no cursor, and else the same method,
-// header and body to the cursor, which is the absolute URL that a Page names as its next. The request is sent once; a
-// redirect that a listed host answers with is followed, which is a request of its own. The definition's timeouts bound
-// the call beside the context.
+// FetchPage sends one request: that of the task, a JSON service.Request, with what the collection's paging makes of it for
+// the page that at asks for. Where pages link to each other that is the task's method, header and body, sent to the URL that
+// is the cursor. The request is sent once; a redirect that a listed host answers with is followed, which is a request of
+// its own. The definition's timeouts bound the call beside the context.
 //
 // A response that is not a page, and a failure of the connection, is a *service.ResponseError. When ctx ended, the
 // error wraps its cause and is none.
 func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, at service.Walk) (service.Page, error) {
 	request, err := c.decodeTask(task)
-	if err == nil && at.Cursor != "" {
-		request.URL, err = c.checkCursor(at.Cursor)
+	if err == nil {
+		request, err = c.collection.PageRequest(request, at)
 	}
 	if err != nil {
 		return service.Page{}, err
 	}
 	ctx, watch := watchOver(ctx, c.definition.Timeouts)
 	defer watch.stop()
-	e := &exchange{client: c, watch: watch, request: request}
+	e := &exchange{client: c, watch: watch, at: at, request: request}
 	page, err := e.run(ctx)
 	if err != nil {
 		return service.Page{}, e.tell(err)

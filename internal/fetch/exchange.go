@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const (
 type exchange struct {
 	client  *Client
 	watch   *watchdog
+	at      service.Walk
 	request service.Request // its URL is where the exchange stands, and has no secret in it
 	sent    secrets         // all secrets that were sent, to keep them out of what is told
 	absent  []service.Credential
@@ -110,6 +112,10 @@ func (e *exchange) answer(ctx context.Context, response *http.Response) (page se
 	case class == service.ClassBadLink && isRedirect(response):
 		redirect, err = e.follow(response)
 		return page, redirect, err
+	case class == service.ClassNoData:
+		if err := e.client.collection.EndsUnserved(e.at); err != nil {
+			return page, "", e.withStatus(err, response.StatusCode)
+		}
 	}
 	return page, "", e.refuse(response, data, class, givesUpAs)
 }
@@ -148,18 +154,33 @@ func (e *exchange) page(ctx context.Context, response *http.Response, b *body) (
 	if !ended {
 		return service.Page{}, e.refusal(response.StatusCode, service.ClassTooLarge, fmt.Sprintf("the answer has more than %d bytes", limit))
 	}
-	page, err := e.client.collection.DecodePage(e.request.URL, response.Header, data)
+	page, err := e.client.collection.DecodePage(e.at, e.request.URL, response.Header, data)
 	if err != nil {
 		return service.Page{}, e.withStatus(err, response.StatusCode)
 	}
 	page.Status = response.StatusCode
-	if page.Next != "" {
-		page.Next, err = e.client.withoutSecrets(page.Next, e.sent)
-	}
-	if err != nil {
+	if err := e.keepOut(&page); err != nil {
 		return service.Page{}, e.withStatus(err, response.StatusCode)
 	}
 	return page, nil
+}
+
+// keepOut takes the secrets out of the page's cursor. Rows are data, of which nothing is taken out: a page that repeats a
+// secret in them is refused, because rows are stored and shown to people who may not know it.
+func (e *exchange) keepOut(page *service.Page) (err error) {
+	for _, form := range e.sent.forms(shortestFound) {
+		if bytes.Contains(page.Rows, []byte(form)) {
+			return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept"}
+		}
+	}
+	switch {
+	case page.Next == "":
+	case e.client.collection.Paging().Style == service.PagingLink:
+		page.Next, err = e.client.withoutSecrets(page.Next, e.sent)
+	case e.sent.in(page.Next):
+		err = badLink("the cursor that the server gave has a secret in it", service.ErrLink)
+	}
+	return err
 }
 
 func (e *exchange) withStatus(err error, status int) error {

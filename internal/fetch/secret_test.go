@@ -266,3 +266,77 @@ func TestAURLThatACredentialMakesTooLongIsNotSent(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 }
+
+func TestAPageWhoseRowsRepeatASecretIsNotKept(t *testing.T) {
+	for name, c := range map[string]struct{ send, body string }{
+		"value":     {"{header: X-Api-Key}", `{"items":[{"id":%s}]}`},
+		"query":     {"{query: key}", `{"items":[{"id":"1","self":%s}]}`},
+		"name":      {"{bearer: true}", `{"items":[{"id":"1",%s:1}]}`},
+		"elsewhere": {"{header: X-Api-Key}", `{"items":[{"id":"1"}],"you":%s}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			quoted, err := json.Marshal("https://example.com/?k=" + topSecret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, fmt.Sprintf(c.body, quoted))})
+			keyed := collection(t, "keyed", "{header: X-Api-Key}", c.send)
+			page, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
+			noSecretIn(t, string(page.Rows)+page.Next+fmt.Sprint(page.Columns))
+			if name == "elsewhere" && err == nil {
+				return // what is not kept may be said
+			}
+			refusal(t, err, service.ClassBadPage)
+			hasNoSecret(t, err)
+		})
+	}
+}
+
+func TestNoCursorHasASecretInIt(t *testing.T) {
+	styles := map[string]string{
+		"cursor":      "{style: cursor, next: '$.next', send: {after: '{}'}}",
+		"link header": "{style: link, next: 'header:Link[rel=next]'}",
+	}
+	for name, paging := range styles {
+		w := newWorld(t, map[string]http.HandlerFunc{"example.com": func(out http.ResponseWriter, r *http.Request) {
+			secret := r.Header.Get("X-Api-Key")
+			out.Header().Set("Link", "<https://example.com/v1/"+url.PathEscape(secret)+">; rel=\"next\"")
+			fmt.Fprintf(out, `{"items":[{"id":"1"}],"next":%q}`, "after "+secret)
+		}})
+		keyed := collection(t, "keyed", "{style: link, next: '$.next'}", paging)
+		page, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
+		refusal(t, err, service.ClassBadLink)
+		hasNoSecret(t, err)
+		noSecretIn(t, page.Next)
+		if t.Failed() {
+			t.Errorf("with paging by %s", name)
+		}
+	}
+}
+
+func TestNoErrorOfATableHasASecretInIt(t *testing.T) {
+	for name, body := range map[string]string{
+		"text":            "SECRET\n",
+		"a column twice":  "id,SECRET,SECRET\n",
+		"HTML":            "<html><title>SECRET",
+		"cut off":         "id\n\"SECRET",
+		"foreign link":    "id\n1\n",
+		"undeclared name": "id,SECRET\n1,2\n",
+	} {
+		for _, send := range []string{"{header: X-Api-Key}", "{query: key}"} {
+			w := newWorld(t, map[string]http.HandlerFunc{"example.com": func(out http.ResponseWriter, r *http.Request) {
+				secret := r.Header.Get("X-Api-Key") + r.URL.Query().Get("key")
+				out.Header().Set("Content-Encoding", "gzip")
+				out.Header().Set("Link", `<https://evil.example/`+secret+`>; rel="next"`)
+				_, _ = out.Write(zipped(t, strings.NewReader(strings.ReplaceAll(body, "SECRET", secret))))
+			}})
+			keyed := collection(t, "keyed", "{header: X-Api-Key}", send, "{style: link, next: '$.next'}", "{style: link, next: 'header:Link[rel=next]'}",
+				"{format: json, at: '$.items[*]'}", "{format: csv}", "      id: {type: text}", "      id: {type: text}\n    unknown_fields: fail")
+			_, err := w.client(t, keyed, topSecret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
+			if err == nil {
+				t.Fatalf("%s: no error", name)
+			}
+			hasNoSecret(t, err)
+		}
+	}
+}

@@ -73,22 +73,6 @@ func (c *Client) checkHeader(header map[string]string) error {
 	return nil
 }
 
-// checkCursor gives the URL that a cursor names. It was stored in between and is judged again.
-func (c *Client) checkCursor(cursor string) (string, error) {
-	u, err := url.Parse(cursor)
-	if err == nil && !u.IsAbs() {
-		err = errors.New("it is not absolute")
-	}
-	if err != nil {
-		return "", badLink("the cursor is no URL", service.ErrLink)
-	}
-	target, err := c.definition.FollowLink(c.definition.BaseURL, cursor)
-	if err != nil {
-		return "", badLink("the cursor: "+err.Error(), err)
-	}
-	return target, nil
-}
-
 func badTask(format string, args ...any) error {
 	err := fmt.Errorf("the item's task: "+format, args...)
 	return &service.ResponseError{Class: service.ClassBadRequest, Message: err.Error(), Err: errors.Unwrap(err)}

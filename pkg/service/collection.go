@@ -62,7 +62,6 @@ func (d *Definition) newCollection(name string, n, limits strictyaml.Node) *Coll
 		definition: d,
 		request:    rule.Request,
 		exactlyOne: rule.ExactlyOne,
-		paging:     rule.Paging,
 	}
 	if rule.Limits.Has("in_flight") {
 		rule.Limits.At("in_flight").Fail("belongs to the service's own limits: slots are shared by all collections")
@@ -70,8 +69,8 @@ func (d *Definition) newCollection(name string, n, limits strictyaml.Node) *Coll
 	c.setParams(rule.Params, n.At("params"))
 	c.checkExactlyOne(n.At("exactly_one"))
 	c.setAxes(rule.Axes, n.At("axes"))
-	c.paging.check(n.At("paging"))
 	c.setRows(rule.Rows, n.At("rows"))
+	c.setPaging(rule.Paging, n)
 	c.setShape(rule, n)
 	c.setEstimate(rule.Estimate, n.At("estimate"))
 	c.checkRequest(n.At("request"))

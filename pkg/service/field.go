@@ -121,6 +121,7 @@ func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
 	if len(rule.Fields) == 0 {
 		n.At("fields").Fail("declares no column; types come from here, never from the data")
 	}
+	c.checkTableFields(n.At("fields"))
 	c.rows.fields = newFieldSet(shape.Fields)
 	c.rows.unknown = shape.Unknown
 	known := func(n strictyaml.Node, name string) {

@@ -11,7 +11,7 @@ import (
 
 // Host is a host that requests may be sent to.
 type Host struct {
-	Host        string   `yaml:"host,required"` // exact host[:port]
+	Host        string   `yaml:"host,required"` // host, which stands for all its ports, or exactly host:port
 	Aliases     []string `yaml:"aliases"`       // hosts that links may name and that are rewritten to Host
 	Credentials []string `yaml:"credentials"`   // ids of the credentials that may be sent here
 	Insecure    bool     `yaml:"insecure"`      // allows http
@@ -25,7 +25,7 @@ func (d *Definition) CredentialsFor(rawURL string) []Credential {
 		return nil
 	}
 	host, alias, ok := d.hostOf(u)
-	if !ok || alias || u.Scheme != "https" && !host.Insecure {
+	if !ok || alias || u.Scheme != "https" && (u.Scheme != "http" || !host.Insecure) {
 		return nil
 	}
 	var allowed []Credential
@@ -38,20 +38,43 @@ func (d *Definition) CredentialsFor(rawURL string) []Credential {
 }
 
 func (d *Definition) hostOf(u *url.URL) (host Host, alias, ok bool) {
-	name := hostKey(u.Host)
 	for _, host = range d.Hosts {
-		if hostKey(host.Host) == name {
+		if hostKey(host.Host) == hostKey(u.Host) {
 			return host, false, true
 		}
 	}
 	for _, host = range d.Hosts {
-		for _, other := range host.Aliases {
-			if hostKey(other) == name {
-				return host, true, true
-			}
+		if covers(host.Host, u) {
+			return host, false, true
+		}
+	}
+	for _, host = range d.Hosts {
+		if slices.ContainsFunc(host.Aliases, func(alias string) bool { return covers(alias, u) }) {
+			return host, true, true
 		}
 	}
 	return Host{}, false, false
+}
+
+// covers tells whether a declared host, which without a port stands for all its ports, is that of the URL.
+func covers(declared string, u *url.URL) bool {
+	own := url.URL{Host: declared}
+	return hostKey(declared) == hostKey(u.Host) || own.Port() == "" && own.Hostname() != "" && strings.EqualFold(own.Hostname(), u.Hostname())
+}
+
+// address is the host to request for a link to the host or to one of its aliases. The port stays that of the link, except
+// where the link is not to be believed: when it names an alias, when the host is known to be named wrongly, or when it is
+// by http and followed by https.
+func (h Host) address(link *url.URL, alias bool) string {
+	if h.Insecure && !alias {
+		return link.Host
+	}
+	own := url.URL{Host: h.Host}
+	port := link.Port()
+	if alias || len(h.Aliases) > 0 || link.Scheme != "https" || port == "" || port == "443" || port == "80" || own.Port() != "" {
+		return h.Host
+	}
+	return h.Host + ":" + port
 }
 
 func (d *Definition) hostNames() []string {

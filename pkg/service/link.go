@@ -31,9 +31,7 @@ func (d *Definition) FollowLink(pageURL, link string) (string, error) {
 		return "", fmt.Errorf("%w: it leads to the host %.100q; allowed are %s", ErrLink, target.Host, strings.Join(d.hostNames(), ", "))
 	}
 	target.User, target.Fragment, target.RawFragment = nil, "", ""
-	if alias || !host.Insecure {
-		target.Host = host.Host
-	}
+	target.Host = host.address(target, alias)
 	// Servers behind a proxy often write http into their links. Following it in the clear would be wrong, and refusing
 	// it would end a walk that https can go on with.
 	if !host.Insecure {

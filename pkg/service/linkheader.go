@@ -1,11 +1,15 @@
 package service
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Link is one link of a Link header (RFC 8288).
 type Link struct {
 	Target string   // as sent: absolute or relative
-	Rel    []string // relation types, in lower case
+	Rel    []string // relation types, as sent
 }
 
 const (
@@ -16,12 +20,22 @@ const (
 // ParseLinks reads the values of the Link headers of one response. A link that is malformed ends the reading of its
 // value; a link with an anchor speaks about another resource and is left out.
 func ParseLinks(values []string) []Link {
-	var links []Link
+	links, _ := parseLinks(values)
+	return links
+}
+
+// parseLinks gives what could not be read too: from the last separator on.
+func parseLinks(values []string) (links []Link, unread []string) {
 	for _, value := range values {
 		p := linkParser{rest: value}
-		for len(value) <= maxLinkHeaderBytes && len(links) < maxLinks {
+		for {
+			rest := p.rest
+			if strings.Trim(rest, linkSpace+",") == "" {
+				break
+			}
 			link, anchored, ok := p.link()
-			if !ok {
+			if !ok || len(value) > maxLinkHeaderBytes || len(links) == maxLinks {
+				unread = append(unread, rest)
 				break
 			}
 			if !anchored {
@@ -29,16 +43,30 @@ func ParseLinks(values []string) []Link {
 			}
 		}
 	}
-	return links
+	return links, unread
 }
 
-// relation gives the target of the first link with the relation type.
+// findLink gives the target of the first link with the relation type. A header that cannot be read and may name one is an
+// error: taken for none, it would end a walk too early.
+func findLink(values []string, rel string) (target string, ok bool, err error) {
+	links, unread := parseLinks(values)
+	if target, ok = relation(links, rel); ok {
+		return target, true, nil
+	}
+	for _, text := range unread {
+		if strings.Contains(text, rel) {
+			return "", false, fmt.Errorf("the header Link is malformed: %.100q", text)
+		}
+	}
+	return "", false, nil
+}
+
+// relation gives the target of the first link with the relation type, written as it is here: a definition names the
+// type as its service sends it.
 func relation(links []Link, rel string) (target string, ok bool) {
 	for _, link := range links {
-		for _, has := range link.Rel {
-			if strings.EqualFold(has, rel) {
-				return link.Target, true
-			}
+		if slices.Contains(link.Rel, rel) {
+			return link.Target, true
 		}
 	}
 	return "", false
@@ -74,7 +102,7 @@ func (p *linkParser) link() (link Link, anchored, ok bool) {
 			return link, false, false
 		case name == "rel" && !hasRel: // further ones are ignored, says the RFC
 			hasRel = true
-			link.Rel = strings.Fields(strings.ToLower(value))
+			link.Rel = strings.Fields(value)
 		case name == "anchor":
 			anchored = true
 		}

@@ -17,7 +17,7 @@ func TestLinkHeadersAreReadAsTheRFCSays(t *testing.T) {
 		{"token", []string{`</x>;rel=next`}, []Link{{"/x", []string{"next"}}}},
 		{"several in a value", []string{`<a>; rel=prev , <b>; rel="next"`}, []Link{{"a", []string{"prev"}}, {"b", []string{"next"}}}},
 		{"several values", []string{`<a>; rel=prev`, `<b>; rel=next`}, []Link{{"a", []string{"prev"}}, {"b", []string{"next"}}}},
-		{"several relations", []string{`<a>; rel="Start  NEXT"`}, []Link{{"a", []string{"start", "next"}}}},
+		{"several relations", []string{`<a>; rel="Start  NEXT"`}, []Link{{"a", []string{"Start", "NEXT"}}}},
 		{"comma and quote in a title", []string{`<a,b;c>; title="x, <y>; rel=\"prev\""; REL = "next"`}, []Link{{"a,b;c", []string{"next"}}}},
 		{"first relation counts", []string{`<a>; rel=prev; rel=next`}, []Link{{"a", []string{"prev"}}}},
 		{"no relation", []string{`<a>`}, []Link{{"a", nil}}},

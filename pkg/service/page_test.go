@@ -18,7 +18,7 @@ func TestRowsKeepTheServersText(t *testing.T) {
   {"id": 9007199254740993, "name": "a \u00e9\n", "flow": 20.20, "big": 1e400, "nested": { "b" : [1,  2.0] }, "x": null},
   {"name": "b", "basin": {"area": 12.50}, "na\u006de": "last"}
 ] }`
-	page, err := gauges(t).DecodePage(gaugesURL, nil, []byte(body))
+	page, err := gauges(t).DecodePage(Walk{}, gaugesURL, nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ const dailyPage = `{"type":"FeatureCollection","features":[
 ],"numberReturned":2,"links":[{"rel":"self","href":"x"},{"href":"/ogcapi/v0/collections/daily/items?cursor=a%2Fb&f=json","rel":"next"}]}`
 
 func TestAFeaturesPropertiesAreTheRow(t *testing.T) {
-	page, err := daily(t).DecodePage("https://api.waterdata.usgs.gov/ogcapi/v0/collections/daily/items?f=json", nil, []byte(dailyPage))
+	page, err := daily(t).DecodePage(Walk{}, "https://api.waterdata.usgs.gov/ogcapi/v0/collections/daily/items?f=json", nil, []byte(dailyPage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestWhatIsNotAPageIsClassified(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := gauges(t, test.oldnew...).DecodePage(gaugesURL, nil, []byte(test.body))
+			_, err := gauges(t, test.oldnew...).DecodePage(Walk{}, gaugesURL, nil, []byte(test.body))
 			var response *ResponseError
 			if !errors.As(err, &response) || response.Class != test.class || !strings.Contains(response.Message, test.want) {
 				t.Errorf("got %v\nwant %s: %s", err, test.class, test.want)
@@ -108,7 +108,7 @@ func numbered(n int) []string {
 
 func TestAnEmptyListIsAnEmptyPage(t *testing.T) {
 	for _, body := range []string{`{"data":[]}`, `{"data":null}`} {
-		page, err := gauges(t).DecodePage(gaugesURL, nil, []byte(body))
+		page, err := gauges(t).DecodePage(Walk{}, gaugesURL, nil, []byte(body))
 		if err != nil || page.Count != 0 || len(page.Rows) != 0 {
 			t.Errorf("%s: page %+v, %v", body, page, err)
 		}
@@ -116,7 +116,7 @@ func TestAnEmptyListIsAnEmptyPage(t *testing.T) {
 }
 
 func TestUndeclaredMembersAreDroppedWhereTheDefinitionSaysSo(t *testing.T) {
-	page, err := gauges(t, "    key:", "    unknown_fields: drop\n    key:").DecodePage(gaugesURL, nil,
+	page, err := gauges(t, "    key:", "    unknown_fields: drop\n    key:").DecodePage(Walk{}, gaugesURL, nil,
 		[]byte(`{"data":[{"name":"a","x":1,"irr_mgd":2,"id":"7"}]}`))
 	if want := `{"name":"a","irr_mgd":2,"station_id":"7"}` + "\n"; err != nil || string(page.Rows) != want {
 		t.Errorf("got %s, %v, want %s", page.Rows, err, want)
@@ -125,11 +125,11 @@ func TestUndeclaredMembersAreDroppedWhereTheDefinitionSaysSo(t *testing.T) {
 
 func TestAnEmptyPageWithANextLinkFollowsTheRule(t *testing.T) {
 	body := []byte(`{"data":[],"links":[{"rel":"next","href":"?c=1"}]}`)
-	page, err := gauges(t).DecodePage(gaugesURL, nil, body)
+	page, err := gauges(t).DecodePage(Walk{}, gaugesURL, nil, body)
 	if err != nil || page.Next != "https://api.example.org/v1/gauges?c=1" {
 		t.Errorf("continue: next %q, %v", page.Next, err)
 	}
-	page, err = gauges(t, "style: link", "style: link\n    empty_page: stop").DecodePage(gaugesURL, nil, body)
+	page, err = gauges(t, "style: link", "style: link\n    empty_page: stop").DecodePage(Walk{}, gaugesURL, nil, body)
 	if err != nil || page.Next != "" {
 		t.Errorf("stop: next %q, %v", page.Next, err)
 	}
@@ -137,8 +137,8 @@ func TestAnEmptyPageWithANextLinkFollowsTheRule(t *testing.T) {
 
 func TestTheNextLinkMayStandInAHeader(t *testing.T) {
 	c := gauges(t, "'$.links[?rel=next].href'", "'header:Link[rel=next]'", "style: link", "style: link\n    keep: [limit, order]")
-	header := map[string][]string{"link": {`<a>; rel="prev", <http://OLD.example.org/v1/gauges?order=x&c=2#f>; rel="Next"`}}
-	page, err := c.DecodePage(gaugesURL, header, []byte(`{"data":[{}]}`))
+	header := map[string][]string{"link": {`<a>; rel="prev", <http://OLD.example.org/v1/gauges?order=x&c=2#f>; rel="next"`}}
+	page, err := c.DecodePage(Walk{}, gaugesURL, header, []byte(`{"data":[{}]}`))
 	if want := "https://api.example.org/v1/gauges?order=x&c=2&limit=500"; err != nil || page.Next != want {
 		t.Errorf("got %s, %v, want %s", page.Next, err, want)
 	}
@@ -158,7 +158,7 @@ func TestEveryRowIsOneLineOfValidJSONWithTheServersMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := c.DecodePage(gaugesURL, nil, body)
+		page, err := c.DecodePage(Walk{}, gaugesURL, nil, body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,9 @@ func TestAnAnswerIsClassifiedByTheFirstRuleThatHolds(t *testing.T) {
 		{404, nil, "there are no observations", ClassNoData, ""},
 		{404, nil, strings.Repeat("x", 5000) + "no observations", ClassBadRequest, ""},
 		{200, nil, `{"error":{"code":"busy"}}`, ClassTransient, ClassTooLarge},
+		{200, nil, "\xef\xbb\xbf" + `{"error":{"code":"busy"}}`, ClassTransient, ClassTooLarge},
 		{200, nil, `{"error":{"code":"busy"}`, ClassOK, ""},
+		{200, nil, `{"error":{"code":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`, ClassOK, ""},
 		{400, map[string][]string{"x-state": {"gone"}}, "", ClassCursorGone, ""},
 		{200, nil, "", ClassOK, ""},
 		{204, nil, "", ClassNoData, ""},
@@ -206,6 +208,7 @@ func TestAnAnswerIsClassifiedByTheFirstRuleThatHolds(t *testing.T) {
 		{501, nil, "", ClassTransient, ""},
 		{504, nil, "", ClassTransient, ClassTooLarge},
 		{0, nil, "", ClassTransient, ""},
+		{600, nil, "", ClassBadRequest, ""},
 	}
 	c := gauges(t)
 	for _, test := range tests {
@@ -213,6 +216,10 @@ func TestAnAnswerIsClassifiedByTheFirstRuleThatHolds(t *testing.T) {
 		if class != test.class || givesUp != test.givesUp {
 			t.Errorf("%d %.40s: got %s, %q, want %s, %q", test.status, test.body, class, givesUp, test.class, test.givesUp)
 		}
+	}
+	several := gauges(t, "'$.error.code'", "'$.errors[*].code'")
+	if class, _ := several.Classify(200, nil, []byte(`{"errors":[{"code":1},{"code":"busy"}]}`)); class != ClassTransient {
+		t.Errorf("one of several errors is %s", class)
 	}
 	if class, _ := daily(t).Classify(403, nil, []byte(`{"description":"Request exceeding server limits"}`)); class != ClassTooLarge {
 		t.Errorf("the service's own limit is %s", class)
@@ -226,7 +233,7 @@ func FuzzDecodePageGivesValidLinesOrAResponseError(f *testing.F) {
 	f.Add([]byte("<html><title>x"))
 	c := daily(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		page, err := c.DecodePage("https://api.waterdata.usgs.gov/x", nil, body)
+		page, err := c.DecodePage(Walk{}, "https://api.waterdata.usgs.gov/x", nil, body)
 		var response *ResponseError
 		if err != nil {
 			if !errors.As(err, &response) || len(response.Message) > 2000 {
@@ -261,7 +268,7 @@ func BenchmarkDecodePageOfFiftyThousandRows(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.DecodePage("https://api.waterdata.usgs.gov/x", nil, data); err != nil {
+		if _, err := c.DecodePage(Walk{}, "https://api.waterdata.usgs.gov/x", nil, data); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,38 +2,27 @@ package service
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
 // Paging says how the pages of one chunk follow each other.
 type Paging struct {
-	Style     PagingStyle    `yaml:"style"`
-	Next      Source         `yaml:"next"`       // of style link: where the next page's link stands
-	EmptyPage EmptyPageRule  `yaml:"empty_page"` // what an empty page with a next link means
-	Keep      []string       `yaml:"keep"`       // parameters put back when a next link dropped them
-	MaxPages  int            `yaml:"max_pages"`  // a longer walk fails
-	Repeat    RepeatRule     `yaml:"repeat"`     // what a link to the same page again means
-	CursorTTL time.Duration  `yaml:"cursor_ttl"` // how long a cursor lives; 0: unknown
-	Count     PageCount      `yaml:"count"`
-	Truncated []TruncateRule `yaml:"truncated_when"`
-	First     int            `yaml:"first,later"`
-	Send      laterKey       `yaml:"send,later"`
-	More      laterKey       `yaml:"more,later"`
-	Stop      laterKey       `yaml:"stop,later"`
-}
-
-// laterKey is a key of the language that no paging style of this version uses.
-type laterKey struct{}
-
-// UnmarshalStrict refuses the key.
-func (*laterKey) UnmarshalStrict(n strictyaml.Node) {
-	n.Fail("belongs to cursor, offset and page paging, which are not supported in this version; allowed are none, link")
+	Style     PagingStyle              `yaml:"style"`
+	Next      Source                   `yaml:"next"`       // of link and cursor: where the answer names the next page
+	Send      strictyaml.Map[Template] `yaml:"send"`       // of cursor, offset and page: parameters that ask for a page
+	More      Source                   `yaml:"more"`       // of cursor: whether there is a next page; overrules the cursor
+	First     *int64                   `yaml:"first"`      // of offset and page: the first page's; nil: 0 and 1
+	Stop      StopRule                 `yaml:"stop"`       // of offset and page: what ends the walk
+	EmptyPage EmptyPageRule            `yaml:"empty_page"` // of link and cursor: what an empty page that names a next one means
+	Keep      []string                 `yaml:"keep"`       // of link: parameters put back when a next link dropped them
+	MaxPages  int                      `yaml:"max_pages"`  // a longer walk fails
+	Repeat    RepeatRule               `yaml:"repeat"`     // of link and cursor: what the cursor of the same page again means
+	CursorTTL time.Duration            `yaml:"cursor_ttl"` // of link and cursor: how long a cursor lives; 0: unknown
+	Count     PageCount                `yaml:"count"`
+	Truncated []TruncateRule           `yaml:"truncated_when"`
 }
 
 // PagingStyle is a way to find the next page.
@@ -41,13 +30,36 @@ type PagingStyle string
 
 // The styles of paging.
 const (
-	PagingNone PagingStyle = "none" // one page
-	PagingLink PagingStyle = "link" // the answer links to the next page
+	PagingNone   PagingStyle = "none"   // one page
+	PagingLink   PagingStyle = "link"   // the answer links to the next page
+	PagingCursor PagingStyle = "cursor" // the answer names a text that asks for the next page
+	PagingOffset PagingStyle = "offset" // the request says how many rows to pass over
+	PagingPage   PagingStyle = "page"   // the request says the number of the page
 )
 
-// UnmarshalStrict reads a style.
-func (s *PagingStyle) UnmarshalStrict(n strictyaml.Node) {
-	*s = decodeChoice[PagingStyle](n, []string{"none", "link"}, []string{"cursor", "offset", "page"})
+// Choices lists the styles.
+func (PagingStyle) Choices() []string { return []string{"none", "link", "cursor", "offset", "page"} }
+
+// isCounted tells whether requests count rows or pages by themselves, so that a rule must say where they end.
+func (s PagingStyle) isCounted() bool { return s == PagingOffset || s == PagingPage }
+
+// uses tells whether a key of paging has a meaning for the style.
+func (s PagingStyle) uses(key string) bool {
+	switch key {
+	case "style", "count", "truncated_when":
+		return true
+	case "max_pages":
+		return s != PagingNone
+	case "next", "empty_page", "repeat", "cursor_ttl":
+		return s == PagingLink || s == PagingCursor
+	case "keep":
+		return s == PagingLink
+	case "more":
+		return s == PagingCursor
+	case "send":
+		return s == PagingCursor || s.isCounted()
+	}
+	return s.isCounted() // first, stop
 }
 
 // decodeChoice reads one of the supported texts, and tells the ones of later versions from mistakes.
@@ -68,7 +80,7 @@ func decodeChoice[T ~string](n strictyaml.Node, supported, later []string) T {
 	return ""
 }
 
-// EmptyPageRule tells what an empty page with a next link means.
+// EmptyPageRule tells what an empty page that names a next one means.
 type EmptyPageRule string
 
 // The rules for empty pages.
@@ -81,7 +93,7 @@ const (
 // Choices lists the rules.
 func (EmptyPageRule) Choices() []string { return []string{"continue", "stop", "fail"} }
 
-// RepeatRule tells what an immediate repeat of a page's link means; a longer cycle always fails.
+// RepeatRule tells what an immediate repeat of a page's cursor means; a longer cycle always fails.
 type RepeatRule string
 
 // The rules for repeats.
@@ -92,6 +104,44 @@ const (
 
 // Choices lists the rules.
 func (RepeatRule) Choices() []string { return []string{"fail", "end"} }
+
+// StopRule says what ends a walk by offset or page number.
+type StopRule struct {
+	Kind   StopKind
+	Source Source // of StopTotal and StopPages
+}
+
+// StopKind is a way to know the last page.
+type StopKind string
+
+// The ways to know the last page.
+const (
+	StopEmptyPage StopKind = "empty_page" // a page without rows
+	StopShortPage StopKind = "short_page" // a page with fewer rows than asked for, once a request behind it is empty
+	StopTotal     StopKind = "total"      // so many rows have been received
+	StopPages     StopKind = "pages"      // it has this number
+)
+
+// UnmarshalStrict reads empty_page, short_page, {total: SOURCE} or {pages: SOURCE}.
+func (r *StopRule) UnmarshalStrict(n strictyaml.Node) {
+	if n.Kind() != strictyaml.Mapping {
+		r.Kind = decodeChoice[StopKind](n, []string{string(StopEmptyPage), string(StopShortPage), "{total: SOURCE}", "{pages: SOURCE}"}, nil)
+		return
+	}
+	var rule struct {
+		Total Source `yaml:"total"`
+		Pages Source `yaml:"pages"`
+	}
+	n.Decode(&rule)
+	switch {
+	case n.Len() != 1:
+		n.Fail("give exactly one of total, pages: where the answer says how many rows or pages there are")
+	case n.Has("total"):
+		r.Kind, r.Source = StopTotal, rule.Total
+	case n.Has("pages"):
+		r.Kind, r.Source = StopPages, rule.Pages
+	}
+}
 
 // PageCount names the counts that an answer gives about itself.
 type PageCount struct {
@@ -110,46 +160,17 @@ func defaultPaging() Paging {
 	return Paging{Style: PagingNone, EmptyPage: EmptyContinue, Repeat: RepeatFail, MaxPages: 10_000}
 }
 
-// Paging gives the rules of the walk over a chunk's pages. DecodePage has applied all but MaxPages and Repeat, which
-// concern several pages, and Count.Matched when a walk has more than one.
+// Paging gives the rules of the walk over a chunk's pages. PageRequest and DecodePage apply all but MaxPages, CursorTTL
+// and the search for longer cycles, which concern several pages.
 func (c *Collection) Paging() Paging { return c.paging }
 
-func (p Paging) check(n strictyaml.Node) {
-	checkRange(n.At("max_pages"), int64(p.MaxPages), 1, 1_000_000)
-	if p.Style == PagingLink && p.Next.IsZero() {
-		n.Fail("style link needs next: where the answer names the next page, such as '$.links[?rel=next].href' or 'header:Link[rel=next]'")
+// first is the offset or number of the first page.
+func (p Paging) first() int64 {
+	switch {
+	case p.First != nil:
+		return *p.First
+	case p.Style == PagingPage:
+		return 1
 	}
-	if p.Style == PagingNone && !p.Next.IsZero() {
-		n.At("next").Fail("is not used with style none; remove it or write `style: link`")
-	}
-	if p.First != 0 {
-		n.At("first").Fail("belongs to page paging, which is not supported in this version; allowed are none, link")
-	}
-	for i, rule := range p.Truncated {
-		at := n.At("truncated_when", i)
-		if rule.At.IsZero() == (rule.Rows == 0) || rule.At.IsZero() == at.Has("is") || rule.Rows < 0 {
-			at.Fail("give at with is, or rows of at least 1")
-		}
-	}
-}
-
-func (r TruncateRule) holds(doc gjson.Result, rows int) bool {
-	if r.Rows > 0 {
-		return rows >= r.Rows
-	}
-	value, ok := r.At.first(doc)
-	return ok && textOf(value) == r.Is
-}
-
-// number reads a count that a response may give.
-func (s Source) number(header map[string][]string, doc gjson.Result) (n int, ok bool) {
-	if s.IsZero() {
-		return 0, false
-	}
-	text, ok, err := s.read(header, doc)
-	if !ok || err != nil {
-		return 0, false
-	}
-	n, err = strconv.Atoi(text)
-	return n, err == nil
+	return 0
 }

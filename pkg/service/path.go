@@ -147,6 +147,15 @@ func (p Path) first(doc gjson.Result) (found gjson.Result, ok bool) {
 	return found, ok
 }
 
+// says tells whether one of the values that the path selects has the text.
+func (p Path) says(doc gjson.Result, text string) (said bool) {
+	p.each(doc, func(value gjson.Result) bool {
+		said = textOf(value) == text
+		return !said
+	})
+	return said
+}
+
 // memberOf gives a member of an object; of members with one name the last counts, as in every JSON library.
 func memberOf(object gjson.Result, name string) (found gjson.Result, ok bool) {
 	if !object.IsObject() {

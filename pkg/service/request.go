@@ -54,7 +54,7 @@ func (c *Collection) Request(v Values) (Request, error) {
 	if query.Len() > 0 {
 		target += "?" + query.String()
 	}
-	return Request{Method: "GET", URL: target, Header: maps.Clone(c.header)}, nil
+	return c.PageRequest(Request{Method: "GET", URL: target, Header: maps.Clone(c.header)}, Walk{})
 }
 
 func (p *Parameter) write(query *strings.Builder, values []string) error {

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -55,8 +57,15 @@ func (c GiveUpClass) class() Class {
 // Classify tells what an answer means, and what a transient error becomes when its attempts are used up (empty: the
 // service is interrupted). The definition's rules are asked in order, then the built-in ones.
 func (c *Collection) Classify(status int, header map[string][]string, body []byte) (class, givesUpAs Class) {
+	document := sync.OnceValue(func() gjson.Result {
+		text := bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+		if depth(text) > maxJSONDepth || !json.Valid(text) {
+			return gjson.Result{}
+		}
+		return gjson.ParseBytes(text)
+	})
 	for _, rule := range c.definition.Responses {
-		if rule.When.holds(status, header, body) {
+		if rule.When.holds(status, header, body, document) {
 			return Class(rule.Then), rule.GivesUpAs.class()
 		}
 	}
@@ -79,7 +88,7 @@ func classifyStatus(status int) (class, givesUpAs Class) {
 		return ClassAuth, ""
 	case status == 504:
 		return ClassTransient, ClassTooLarge
-	case status == 408, status < 400, status >= 500:
+	case status == 408, status < 400, status >= 500 && status < 600:
 		return ClassTransient, ""
 	}
 	return ClassBadRequest, ""
@@ -87,7 +96,8 @@ func classifyStatus(status int) (class, givesUpAs Class) {
 
 const conditionBodyBytes = 4 << 10
 
-func (c Condition) holds(status int, header map[string][]string, body []byte) bool {
+// holds asks for the document, which no path selects anything of when the body is no JSON, only when all else holds.
+func (c Condition) holds(status int, header map[string][]string, body []byte, document func() gjson.Result) bool {
 	if len(c.Status) > 0 && !slices.Contains(c.Status, status) {
 		return false
 	}
@@ -99,14 +109,7 @@ func (c Condition) holds(status int, header map[string][]string, body []byte) bo
 			return false
 		}
 	}
-	if c.At.IsZero() {
-		return true
-	}
-	if depth(body) > maxJSONDepth || !json.Valid(body) {
-		return false
-	}
-	value, ok := c.At.first(gjson.ParseBytes(body))
-	return ok && textOf(value) == c.Is
+	return c.At.IsZero() || c.At.says(document(), c.Is)
 }
 
 func (r ResponseRule) check(n strictyaml.Node) {

@@ -14,11 +14,14 @@ import (
 
 // rowRule says where the rows stand in a page and which of their members stay.
 type rowRule struct {
-	list    Path   // the list of items
-	take    string // the item's member that is the row; empty: the item itself
-	from    []fromField
-	fields  fieldSet
-	unknown frame.UnknownRule
+	format    rowFormat
+	list      Path   // the list of items, of JSON
+	take      string // the item's member that is the row; empty: the item itself
+	separator byte   // of csv
+	comment   byte   // of csv: what a line that is no row begins with; 0: none is
+	from      []fromField
+	fields    fieldSet
+	unknown   frame.UnknownRule
 }
 
 // fromField is a column that is read by a path in the item.
@@ -28,9 +31,11 @@ type fromField struct {
 }
 
 type rowsRule struct {
-	Format rowFormat `yaml:"format,required"`
-	At     Path      `yaml:"at"`
-	Take   string    `yaml:"take"`
+	Format    rowFormat `yaml:"format,required"`
+	At        Path      `yaml:"at"`
+	Take      string    `yaml:"take"`
+	Separator separator `yaml:"separator"`
+	Comment   string    `yaml:"comment"`
 }
 
 type rowFormat string
@@ -38,21 +43,107 @@ type rowFormat string
 const (
 	formatJSON    rowFormat = "json"
 	formatGeoJSON rowFormat = "geojson"
+	formatJSONL   rowFormat = "jsonl"
+	formatCSV     rowFormat = "csv"
 )
 
-// UnmarshalStrict reads a format.
-func (f *rowFormat) UnmarshalStrict(n strictyaml.Node) {
-	*f = decodeChoice[rowFormat](n, []string{"json", "geojson"}, []string{"jsonl", "csv"})
+// Choices lists the formats.
+func (rowFormat) Choices() []string { return []string{"json", "geojson", "jsonl", "csv"} }
+
+// isJSON tells whether a page is one JSON document.
+func (f rowFormat) isJSON() bool { return f == formatJSON || f == formatGeoJSON }
+
+// uses tells whether a key of rows has a meaning for the format.
+func (f rowFormat) uses(key string) bool {
+	switch key {
+	case "at":
+		return f != formatJSONL && f != formatCSV
+	case "take":
+		return f != formatCSV
+	case "separator", "comment":
+		return f == formatCSV || f == ""
+	}
+	return true
+}
+
+// title is the format's name in messages.
+func (f rowFormat) title() string {
+	switch f {
+	case formatCSV:
+		return "CSV"
+	case formatJSONL:
+		return "JSON lines"
+	case formatJSON, formatGeoJSON:
+	}
+	return "JSON"
+}
+
+// accept is what a request says that it accepts.
+func (f rowFormat) accept() string {
+	switch f {
+	case formatCSV:
+		return "text/csv, */*;q=0.1"
+	case formatJSONL:
+		return "application/x-ndjson, application/jsonl, */*;q=0.1"
+	case formatJSON, formatGeoJSON:
+	}
+	return "application/json"
+}
+
+// separator is what stands between the values of a table.
+type separator byte
+
+// UnmarshalText reads one character, or the word tab.
+func (s *separator) UnmarshalText(text []byte) error {
+	switch {
+	case string(text) == "tab":
+		*s = '\t'
+	case len(text) == 1 && !strings.ContainsAny(string(text), "\"\r\n\x00") && text[0] < 0x80:
+		*s = separator(text[0])
+	default:
+		return fmt.Errorf("%.20q is no separator; write one character such as ';', or the word tab", text)
+	}
+	return nil
 }
 
 func (c *Collection) setRows(rule rowsRule, n strictyaml.Node) {
-	at, take := rule.At, rule.Take
+	c.rows.format, c.rows.take = rule.Format, rule.Take
+	for key, value := range n.Entries() {
+		if !rule.Format.uses(key) {
+			value.Fail("is not used with format %s; remove it, here or under defaults", rule.Format)
+		}
+	}
+	switch {
+	case rule.Format == formatCSV:
+		c.setTable(rule, n)
+	case rule.Format.isJSON():
+		c.setList(rule, n)
+	}
+}
+
+func (c *Collection) setTable(rule rowsRule, n strictyaml.Node) {
+	c.rows.separator = ','
+	if rule.Separator != 0 {
+		c.rows.separator = byte(rule.Separator)
+	}
+	if !n.Has("comment") {
+		return
+	}
+	if len(rule.Comment) != 1 || strings.ContainsAny(rule.Comment, "\" \r\n\t"+string(c.rows.separator)) {
+		n.At("comment").Fail("%.20q is not one character that begins a line which is no row, such as '#'", rule.Comment)
+		return
+	}
+	c.rows.comment = rule.Comment[0]
+}
+
+func (c *Collection) setList(rule rowsRule, n strictyaml.Node) {
+	at := rule.At
 	if rule.Format == formatGeoJSON {
 		if at.IsZero() {
 			at = Path{text: "$.features[*]", steps: []step{{kind: stepMember, name: "features"}, {kind: stepAll}}}
 		}
 		if !n.Has("take") {
-			take = "properties"
+			c.rows.take = "properties"
 		}
 	}
 	if at.IsZero() {
@@ -64,12 +155,11 @@ func (c *Collection) setRows(rule rowsRule, n strictyaml.Node) {
 		return
 	}
 	c.rows.list = Path{text: strings.TrimSuffix(at.text, "[*]"), steps: at.steps[:last]}
-	c.rows.take = take
 }
 
 // setHeader adds what the collection accepts, unless the definition says it.
 func (c *Collection) setHeader() {
-	c.header = map[string]string{"Accept": "application/json"}
+	c.header = map[string]string{"Accept": c.rows.format.accept()}
 	for name, value := range c.request.Headers {
 		if strings.EqualFold(name, "Accept") {
 			delete(c.header, "Accept")
@@ -82,6 +172,7 @@ func (c *Collection) setHeader() {
 type rowWriter struct {
 	rule    *rowRule
 	out     []byte
+	start   int // of the row that is being written
 	rows    int
 	columns []string
 	seen    map[string]bool
@@ -92,8 +183,9 @@ type rowWriter struct {
 type member struct{ name, key, value string }
 
 const (
-	maxRows    = 5_000_000
-	maxColumns = 1024
+	maxRows     = 5_000_000
+	maxColumns  = 1024
+	maxRowBytes = 16 << 20 // of a row as it is stored
 )
 
 func newRowWriter(rule *rowRule, bytes int) *rowWriter {
@@ -101,8 +193,8 @@ func newRowWriter(rule *rowRule, bytes int) *rowWriter {
 }
 
 func (w *rowWriter) write(item gjson.Result) error {
-	if w.rows == maxRows {
-		return &ResponseError{Class: ClassTooLarge, Message: fmt.Sprintf("the page has more than %d rows", maxRows)}
+	if err := w.begin(); err != nil {
+		return err
 	}
 	row := item
 	if w.rule.take != "" {
@@ -165,7 +257,6 @@ func (w *rowWriter) putFrom(item gjson.Result) {
 }
 
 func (w *rowWriter) flush() error {
-	w.out = append(w.out, '{')
 	first := true
 	for _, m := range w.members {
 		if w.rule.unknown != frame.UnknownText && !w.rule.fields.has(m.name) {
@@ -174,12 +265,8 @@ func (w *rowWriter) flush() error {
 			}
 			continue
 		}
-		if !w.seen[m.name] {
-			if len(w.columns) == maxColumns {
-				return badPage("the page has more than %d columns", maxColumns)
-			}
-			w.seen[m.name] = true
-			w.columns = append(w.columns, strings.Clone(m.name))
+		if err := w.see(m.name); err != nil {
+			return err
 		}
 		if !first {
 			w.out = append(w.out, ',')
@@ -189,7 +276,39 @@ func (w *rowWriter) flush() error {
 		w.out = append(w.out, ':')
 		w.out = append(w.out, m.value...)
 	}
+	return w.end()
+}
+
+// begin opens a row.
+func (w *rowWriter) begin() error {
+	if w.rows == maxRows {
+		return &ResponseError{Class: ClassTooLarge, Message: fmt.Sprintf("the page has more than %d rows", maxRows)}
+	}
+	w.start = len(w.out)
+	w.out = append(w.out, '{')
+	return nil
+}
+
+// see counts a column.
+func (w *rowWriter) see(name string) error {
+	if w.seen[name] {
+		return nil
+	}
+	if len(w.columns) == maxColumns {
+		return badPage("the page has more than %d columns", maxColumns)
+	}
+	name = strings.Clone(name)
+	w.seen[name] = true
+	w.columns = append(w.columns, name)
+	return nil
+}
+
+// end closes a row.
+func (w *rowWriter) end() error {
 	w.out = append(w.out, "}\n"...)
+	if size := len(w.out) - w.start; size > maxRowBytes {
+		return badPage("row %d has %d bytes, at most %d", w.rows, size, maxRowBytes)
+	}
 	w.rows++
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Source names where a response says something: a path in its body, or a header.
+// Source names where a response says something: a path in its body, or a header. A relation is compared
+// as it is written.
 type Source struct {
 	Path   Path
 	Header string // name of a header
@@ -52,8 +53,7 @@ func (s Source) IsZero() bool { return s.Header == "" && s.Path.IsZero() }
 func (s Source) read(header map[string][]string, doc gjson.Result) (text string, ok bool, err error) {
 	switch {
 	case s.Rel != "":
-		text, ok = relation(ParseLinks(headerValues(header, s.Header)), s.Rel)
-		return text, ok, nil
+		return findLink(headerValues(header, s.Header), s.Rel)
 	case s.Header != "":
 		values := headerValues(header, s.Header)
 		if len(values) == 0 {

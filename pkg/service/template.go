@@ -8,7 +8,8 @@ import (
 )
 
 // Template is text with placeholders: {} the value or values, {len} the number of characters of a value, {from} and
-// {to} the ends of an interval, {page_rows} the rows asked per page. Nothing else is substituted.
+// {to} the ends of an interval, {page_rows} the rows asked per page, {offset} and {page} where a page begins. Nothing else is
+// substituted.
 type Template struct {
 	text  string
 	parts []templatePart
@@ -20,7 +21,7 @@ type templatePart struct {
 }
 
 func placeholders() []string {
-	return []string{"{}", "{len}", "{from}", "{to}", "{page_rows}"}
+	return []string{"{}", "{len}", "{from}", "{to}", "{page_rows}", "{offset}", "{page}"}
 }
 
 // UnmarshalText reads a template; an unknown placeholder or a single brace is an error.

@@ -1,0 +1,61 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+const maxJSONDepth = 64
+
+// parseJSON reads UTF-8 text as one JSON document without white space between its tokens.
+func parseJSON(text []byte) (gjson.Result, error) {
+	if depth(text) > maxJSONDepth {
+		return gjson.Result{}, badPage("the JSON is nested deeper than %d levels", maxJSONDepth)
+	}
+	var compact bytes.Buffer
+	compact.Grow(len(text))
+	if err := json.Compact(&compact, text); err != nil {
+		return gjson.Result{}, notRows(formatJSON, text, err.Error(), err)
+	}
+	return gjson.Parse(compact.String()), nil
+}
+
+// depth is the deepest nesting of objects and lists; it reads anything and judges nothing else.
+func depth(body []byte) int {
+	level, deepest, quoted := 0, 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// writeList writes the items of the list that the rule names.
+func (w *rowWriter) writeList(doc gjson.Result) error {
+	list, ok := w.rule.list.first(doc)
+	if !ok || !list.IsArray() && list.Type != gjson.Null {
+		// Valid JSON without the list is an error told with status 200, not an empty page: no row may be lost by it.
+		return &ResponseError{Class: ClassTransient, Message: fmt.Sprintf("JSON without a list at %s: %.200s", w.rule.list, doc.Raw)}
+	}
+	var err error
+	if list.IsArray() {
+		list.ForEach(func(_, item gjson.Result) bool {
+			err = w.write(item)
+			return err == nil
+		})
+	}
+	return err
+}
