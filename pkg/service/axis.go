@@ -29,7 +29,7 @@ func (c *Collection) Axes() []Axis { return slices.Clone(c.axes) }
 
 type axisRule struct {
 	Each     strictyaml.OneOrMany[string] `yaml:"each"`
-	Pack     string                       `yaml:"pack"`
+	Pack     strictyaml.OneOrMany[string] `yaml:"pack"`
 	Window   string                       `yaml:"window"`
 	Span     Span                         `yaml:"span"`
 	Align    Align                        `yaml:"align"`
@@ -41,7 +41,7 @@ func (r axisRule) axis(n strictyaml.Node) (Axis, bool) {
 	axis, kinds := Axis{}, 0
 	for _, kind := range []Axis{
 		{Kind: AxisEach, Params: r.Each},
-		{Kind: AxisPack, Params: []string{r.Pack}},
+		{Kind: AxisPack, Params: r.Pack},
 		{Kind: AxisWindow, Params: []string{r.Window}, Window: Window{Span: r.Span, Align: r.Align, Boundary: r.Boundary}},
 		{Kind: AxisClauses, Params: []string{r.Clauses}},
 	} {
@@ -83,7 +83,13 @@ func (c *Collection) setAxes(rules []axisRule, keyed bool, n strictyaml.Node) {
 		if axis.Kind == AxisWindow {
 			c.checkWindow(&axis, keyed, at)
 		}
-		c.axes = append(c.axes, axis)
+		if axis.Kind != AxisPack {
+			c.axes = append(c.axes, axis)
+			continue
+		}
+		for _, name := range axis.Params {
+			c.axes = append(c.axes, Axis{Kind: AxisPack, Params: []string{name}})
+		}
 	}
 	for i := range c.params {
 		if language := c.params[i].Language; used[language] {
@@ -110,7 +116,7 @@ func (c *Collection) checkAxisParam(axis Axis, name string, n strictyaml.Node) {
 		n.Fail("the parameter %q is of the type %s, by which nothing divides", name, param.Type)
 	case axis.Kind == AxisPack && param.Many == "":
 		n.Fail("the parameter %q takes one value at a time; declare `many`, or use each", name)
-	case len(axis.Params) > 1 && !slices.Contains(c.exactlyOne, name):
+	case axis.Kind == AxisEach && len(axis.Params) > 1 && !slices.Contains(c.exactlyOne, name):
 		n.Fail("the parameter %q is one of several alternatives and must stand in exactly_one", name)
 	}
 }

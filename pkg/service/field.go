@@ -1,6 +1,7 @@
 package service
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ type fieldRule struct {
 	Type fieldType `yaml:"type,required"`
 	From Path      `yaml:"from"` // in the item
 	Null []string  `yaml:"null"`
+	Zone string    `yaml:"zone"` // of times that are written without an offset
 }
 
 type fieldType frame.Type
@@ -83,6 +85,24 @@ func (s fieldSet) has(name string) bool {
 		slices.ContainsFunc(s.suffixes, func(p string) bool { return strings.HasSuffix(name, p) })
 }
 
+var zonePattern = regexp.MustCompile(`^[+-][0-9]{2}:[0-9]{2}$`)
+
+// zoneOffset is the offset that a field's zone stands for.
+func zoneOffset(field fieldRule, n strictyaml.Node) string {
+	switch {
+	case field.Zone == "":
+	case frame.Type(field.Type) != frame.Timestamp:
+		n.At("zone").Fail("belongs to fields of type timestamp only")
+	case field.Zone == "UTC":
+		return "Z"
+	case !zonePattern.MatchString(field.Zone):
+		n.At("zone").Fail("%.40q is not UTC and no offset such as -06:00", field.Zone)
+	default:
+		return field.Zone
+	}
+	return ""
+}
+
 func checkFieldName(n strictyaml.Node, name string, from Path) {
 	stars := strings.Count(name, "*")
 	switch {
@@ -113,7 +133,7 @@ func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
 	}
 	for name, field := range rule.Fields.All() {
 		checkFieldName(n.At("fields", name), name, field.From)
-		shape.Fields = append(shape.Fields, frame.Field{Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null})
+		shape.Fields = append(shape.Fields, frame.Field{Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null, Zone: zoneOffset(field, n.At("fields", name))})
 		if !field.From.IsZero() {
 			c.rows.from = append(c.rows.from, fromField{name: name, path: field.From})
 		}

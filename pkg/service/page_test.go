@@ -46,7 +46,7 @@ func TestAFeaturesPropertiesAreTheRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"time_series_id":"s","monitoring_location_id":"USGS-1","time":"2024-01-01","value":"20.2","qualifier":["e"]}` + "\n{}\n"
+	want := `{"time_series_id":"s","monitoring_location_id":"USGS-1","time":"2024-01-01","value":"20.2","qualifier":["e"],"id":"b0"}` + "\n" + `{"id":"b1"}` + "\n"
 	if diff := cmp.Diff(want, string(page.Rows)); diff != "" {
 		t.Error(diff)
 	}

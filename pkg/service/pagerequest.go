@@ -38,6 +38,10 @@ func (c *Collection) PageRequest(first Request, at Walk) (Request, error) {
 		if c.paging.Style == PagingCursor && at.Cursor == "" && template.has("{}") {
 			continue // the first page has no cursor
 		}
+		moves := template.has("{}") || template.has("{offset}") || template.has("{page}")
+		if !moves && c.hasParameter(first, name) {
+			continue // it may ask for fewer rows than the definition
+		}
 		if first, err = setParameter(first, c.bodyKind(), name, template, substitutes); err != nil {
 			return first, err
 		}
@@ -76,6 +80,30 @@ func (c *Collection) pageSubstitutes(at Walk) (map[string]string, error) {
 	p, err := c.standing(at)
 	texts["{offset}"], texts["{page}"] = strconv.FormatInt(p.Offset, 10), strconv.FormatInt(p.Page, 10)
 	return texts, err
+}
+
+// hasParameter tells whether a request has a parameter, wherever its parameters travel.
+func (c *Collection) hasParameter(r Request, name string) bool {
+	where := string(r.Body)
+	switch c.bodyKind() {
+	case bodyJSON:
+		found := false
+		gjson.Parse(where).ForEach(func(key, _ gjson.Result) bool {
+			found = key.Str == name
+			return !found
+		})
+		return found
+	case bodyForm:
+	default:
+		_, where, _ = strings.Cut(r.URL, "?")
+	}
+	for pair := range strings.SplitSeq(where, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(key); err == nil && pair != "" && plain == name {
+			return true
+		}
+	}
+	return false
 }
 
 // setParameter sets a parameter of a request where its parameters travel: in a form, in a JSON object, or in the query.

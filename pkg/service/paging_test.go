@@ -417,7 +417,7 @@ func TestThePagesParametersTravelWhereTheOthersDo(t *testing.T) {
 		url, body string
 	}{
 		{"query", "", Request{Method: "GET", URL: "https://api.example.org/v1/things"}, "?offset=5&limit=5", ""},
-		{"in its place", "", Request{Method: "GET", URL: "https://api.example.org/v1/things?limit=9&%6Fffset=1&z=a,b"}, "?limit=5&offset=5&z=a,b", ""},
+		{"in its place", "", Request{Method: "GET", URL: "https://api.example.org/v1/things?limit=9&%6Fffset=1&z=a,b"}, "?limit=9&offset=5&z=a,b", ""},
 		{"CQL2 body", "", post("application/query-cql-json", `{"op":"and"}`), "?a=1&offset=5&b=%20&limit=5", `{"op":"and"}`},
 		{"form", asForm, post("application/x-www-form-urlencoded; charset=utf-8", "q=a+b&offset=0"), "?a=1&offset=0&b=%20&&offset=9", "q=a+b&offset=5&limit=5"},
 		{"JSON", asJSON, post("application/json", `{"offset":0,"q":[1, 2.0],"x":{"offset":1}}`), "?a=1&offset=0&b=%20&&offset=9", `{"offset":5,"q":[1, 2.0],"x":{"offset":1},"limit":5}`},

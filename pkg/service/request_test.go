@@ -51,7 +51,7 @@ func TestTheDailyRequestIsTheServices(t *testing.T) {
 		"time":                   {"1984-10-01", "2024-09-30"},
 	})
 	want := "https://api.waterdata.usgs.gov/ogcapi/v0/collections/daily/items?monitoring_location_id=USGS-05427718,USGS-05428500" +
-		"&parameter_code=00060&statistic_id=00003&time=1984-10-01%2F2024-09-30&f=json&lang=en-US&skipGeometry=true&limit=50000"
+		"&parameter_code=00060&statistic_id=00003&time=1984-10-01%2F2024-09-30&f=json&lang=en-US&limit=50000&skipGeometry=true"
 	if err != nil || got.URL != want {
 		t.Errorf("got  %s, %v\nwant %s", got.URL, err, want)
 	}

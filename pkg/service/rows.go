@@ -19,6 +19,7 @@ type rowRule struct {
 	take      string // the item's member that is the row; empty: the item itself
 	separator byte   // of csv
 	comment   byte   // of csv: what a line that is no row begins with; 0: none is
+	snake     bool   // names are written in snake case
 	from      []fromField
 	fields    fieldSet
 	unknown   frame.UnknownRule
@@ -36,6 +37,7 @@ type rowsRule struct {
 	Take      string    `yaml:"take"`
 	Separator separator `yaml:"separator"`
 	Comment   string    `yaml:"comment"`
+	Names     nameStyle `yaml:"names"`
 }
 
 type rowFormat string
@@ -107,7 +109,7 @@ func (s *separator) UnmarshalText(text []byte) error {
 }
 
 func (c *Collection) setRows(rule rowsRule, n strictyaml.Node) {
-	c.rows.format, c.rows.take = rule.Format, rule.Take
+	c.rows.format, c.rows.take, c.rows.snake = rule.Format, rule.Take, rule.Names == namesSnake
 	for key, value := range n.Entries() {
 		if !rule.Format.uses(key) {
 			value.Fail("is not used with format %s; remove it, here or under defaults", rule.Format)
@@ -178,6 +180,7 @@ type rowWriter struct {
 	seen    map[string]bool
 	members []member
 	places  map[string]int
+	names   map[string]member // as sent → as written, of names that are written otherwise
 }
 
 type member struct{ name, key, value string }
@@ -208,7 +211,11 @@ func (w *rowWriter) write(item gjson.Result) error {
 	switch {
 	case row.IsObject():
 		row.ForEach(func(key, value gjson.Result) bool {
-			w.put(key.Str, key.Raw, value.Raw)
+			name := member{name: key.Str, key: key.Raw}
+			if w.rule.snake {
+				name = w.snake(key.Str)
+			}
+			w.put(name.name, name.key, value.Raw)
 			return true
 		})
 	case w.rule.take == "" || row.Exists() && row.Type != gjson.Null:
@@ -216,6 +223,20 @@ func (w *rowWriter) write(item gjson.Result) error {
 	}
 	w.putFrom(item)
 	return w.flush()
+}
+
+// snake gives the name of a column as it is written for one that was sent.
+func (w *rowWriter) snake(sent string) member {
+	name, known := w.names[sent]
+	if !known {
+		name.name = snakeCase(sent)
+		name.key = jsonText(name.name)
+		if w.names == nil {
+			w.names = make(map[string]member)
+		}
+		w.names[strings.Clone(sent)] = name
+	}
+	return name
 }
 
 // put sets a member of the row. A name that the server gives twice keeps its first place and its last value.

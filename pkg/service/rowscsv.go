@@ -78,6 +78,9 @@ func (w *rowWriter) tableColumns(text []byte, header []string) (columns []tableC
 			unnamed = append(unnamed, i)
 			continue
 		}
+		if w.rule.snake {
+			name = snakeCase(name)
+		}
 		if _, twice := places[name]; twice {
 			return nil, nil, badPage("the header names the column %.100q twice", name)
 		}
