@@ -152,11 +152,13 @@ func fieldMeasurementColumns() []Column {
 			"observing_procedure"),
 		columnsOf(TypeDecimal, colValue),
 		columnsOf(TypeText, colUnit),
-		columnsOf(TypeTimestamp, colTime),
+		columnsOf(TypeDate, colTime),
 		columnsOf(TypeList, colQualifier),
 		columnsOf(TypeText, "vertical_datum", colApproval, "measuring_agency", "reading_type"),
 		columnsOf(TypeTimestamp, colModified),
 		columnsOf(TypeText, "control_condition", "measurement_rated"),
+		columnsOf(TypeInteger, "year", "month", "day"),
+		columnsOf(TypeText, "time_of_day"),
 	)
 }
 
