@@ -91,7 +91,7 @@ func (s site) describe(cells map[string]cell) {
 	if well {
 		cells["well_constructed_depth"] = rawCell(tenths(100 + h%4_000))
 	}
-	cells["depth_source_code"] = orNull("Z", well && h%2 == 1)
+	cells["depth_source_code"] = orNull("Z", well && h%3 != 0)
 }
 
 // name is upper case as the service has it; some hold a letter beyond ASCII.
