@@ -23,7 +23,7 @@ func readNode(text []byte, depth int) (expression, error) {
 		Args []json.RawMessage `json:"args"`
 	}
 	if err := json.Unmarshal(text, &node); err != nil {
-		return expression{}, fmt.Errorf("%w: %s", errBody, err)
+		return expression{}, fmt.Errorf("%w: %w", errBody, err)
 	}
 	switch node.Op {
 	case "and", "or", "not":

@@ -193,7 +193,7 @@ func (r *cqlReader) predicate() (expression, error) {
 		return expression{}, r.unexpected()
 	}
 	e := expression{property: r.next().text}
-	negated := false
+	var negated bool
 	var err error
 	switch {
 	case r.take(tokenWord, "IS"):

@@ -76,7 +76,7 @@ func parseMoment(text string) (interval, error) {
 // durationBefore goes back from now by a duration such as P7D, P1Y2M or PT36H.
 func durationBefore(text string, now time.Time) (time.Time, error) {
 	bad := fmt.Errorf("%q is not a duration such as P7D, P1M or PT36H", clip(text))
-	rest, at, inTime, any := strings.TrimPrefix(text, "P"), now, false, false
+	rest, at, inTime, counted := strings.TrimPrefix(text, "P"), now, false, false
 	for rest != "" {
 		if rest[0] == 'T' && !inTime {
 			inTime, rest = true, rest[1:]
@@ -91,7 +91,7 @@ func durationBefore(text string, now time.Time) (time.Time, error) {
 			return time.Time{}, bad
 		}
 		unit := rest[digits]
-		rest, any = rest[digits+1:], true
+		rest, counted = rest[digits+1:], true
 		switch {
 		case !inTime && unit == 'Y':
 			at = at.AddDate(-n, 0, 0)
@@ -111,7 +111,7 @@ func durationBefore(text string, now time.Time) (time.Time, error) {
 			return time.Time{}, bad
 		}
 	}
-	if !any {
+	if !counted {
 		return time.Time{}, bad
 	}
 	return at, nil

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -153,9 +154,7 @@ func (p *itemsPage) read(unit, number int) bool {
 			own := p.row.cells
 			p.row.cells = map[string]cell{}
 			p.call.world.siteOf(p.row.site).describe(p.row.cells)
-			for name, c := range own {
-				p.row.cells[name] = c
-			}
+			maps.Copy(p.row.cells, own)
 		}
 		return p.row.cells[property]
 	})

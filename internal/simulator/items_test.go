@@ -284,20 +284,20 @@ func TestFiltersInTextSelectRows(t *testing.T) {
 		return len(rows)
 	}
 	for filter, want := range map[string]int{
-		"monitoring_location_id = 'USGS-1'":                                               31,
-		"monitoring_location_id = 'USGS-1' OR monitoring_location_id = 'USGS-2'":          62,
-		"monitoring_location_id IN ('USGS-1','USGS-2')  or  monitoring_location_id='X-9'": 93,
-		"monitoring_location_id='USGS-1' AND time >= '2024-01-30'":                        2,
+		"monitoring_location_id = 'USGS-1'":                                                                                                             31,
+		"monitoring_location_id = 'USGS-1' OR monitoring_location_id = 'USGS-2'":                                                                        62,
+		"monitoring_location_id IN ('USGS-1','USGS-2')  or  monitoring_location_id='X-9'":                                                               93,
+		"monitoring_location_id='USGS-1' AND time >= '2024-01-30'":                                                                                      2,
 		"(monitoring_location_id='USGS-1' AND time < '2024-01-02') OR (monitoring_location_id='USGS-2' AND time BETWEEN '2024-01-05' AND '2024-01-06')": 3,
-		"monitoring_location_id='USGS-1' AND NOT time > '2024-01-02'":                                                    2,
-		"monitoring_location_id='USGS-1' AND \"time\" <> '2024-01-02'":                                                   30,
-		"monitoring_location_id='USGS-1' AND time LIKE '%-1_'":                                                           10,
-		"monitoring_location_id='USGS-1' AND time NOT IN ('2024-01-01')":                                                 30,
-		"monitoring_location_id='USGS-1' AND value IS NULL":                                                              0,
-		"monitoring_location_id='USGS-1' AND value IS NOT NULL":                                                          31,
-		"monitoring_location_id='O''Brien' OR monitoring_location_id='not a site'":                                       0,
-		"monitoring_location_id='USGS-1' AND (qualifier = 'e' OR qualifier IS NULL)":                                     31,
-		"monitoring_location_id='USGS-1' AND (state_name = 'Nowhere' OR state_code IS NOT NULL AND time = '2024-01-03')": 1,
+		"monitoring_location_id='USGS-1' AND NOT time > '2024-01-02'":                                                                                   2,
+		"monitoring_location_id='USGS-1' AND \"time\" <> '2024-01-02'":                                                                                  30,
+		"monitoring_location_id='USGS-1' AND time LIKE '%-1_'":                                                                                          10,
+		"monitoring_location_id='USGS-1' AND time NOT IN ('2024-01-01')":                                                                                30,
+		"monitoring_location_id='USGS-1' AND value IS NULL":                                                                                             0,
+		"monitoring_location_id='USGS-1' AND value IS NOT NULL":                                                                                         31,
+		"monitoring_location_id='O''Brien' OR monitoring_location_id='not a site'":                                                                      0,
+		"monitoring_location_id='USGS-1' AND (qualifier = 'e' OR qualifier IS NULL)":                                                                    31,
+		"monitoring_location_id='USGS-1' AND (state_name = 'Nowhere' OR state_code IS NOT NULL AND time = '2024-01-03')":                                1,
 	} {
 		if n := count(filter); n != want {
 			t.Errorf("%s: %d rows, must be %d", filter, n, want)

@@ -61,7 +61,7 @@ type nwdcFault struct {
 func (f nwdcFault) Error() string { return f.parameter + ": " + f.text }
 
 // errNoData refuses a query that is right and matches nothing.
-var errNoData = errors.New("No data found for the requested location and dates")
+var errNoData = errors.New("no data found for the requested location and dates")
 
 func answerWaterUse(c *call) int64 {
 	q, err := parseWaterUse(c)
@@ -164,7 +164,7 @@ func parseWaterUse(c *call) (*waterUseQuery, error) {
 	models := nwdcModels()
 	at := slices.IndexFunc(models, func(m nwdcModel) bool { return m.name == get("model", "") })
 	if at < 0 {
-		return nil, fmt.Errorf("Invalid model name: %s", clip(get("model", "")))
+		return nil, fmt.Errorf("invalid model name: %s", clip(get("model", "")))
 	}
 	q.variables = strings.Split(get("variable", ""), ",")
 	for _, variable := range q.variables {

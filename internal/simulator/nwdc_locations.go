@@ -31,14 +31,14 @@ func waterUseLocations(location string, overlap bool, w *world) ([]string, error
 	case "stateCd":
 		s, known := stateByPostal(id)
 		if !known {
-			return nil, fmt.Errorf("Invalid location: %s", clip(location))
+			return nil, fmt.Errorf("invalid location: %s", clip(location))
 		}
 		first, end := w.territory(s)
 		return between(first, end, overlap), nil
 	case "countyCd":
 		at := slices.IndexFunc(w.states, func(s usState) bool { return len(id) == 5 && s.fips == id[:2] })
 		if at < 0 || !allDigits(id) {
-			return nil, fmt.Errorf("Invalid location: %s", clip(location))
+			return nil, fmt.Errorf("invalid location: %s", clip(location))
 		}
 		first, end := w.territory(w.states[at])
 		part := int(id[4]-'0') / 2 % countiesPerState

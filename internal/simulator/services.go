@@ -23,6 +23,16 @@ const (
 	KeyedBase     = "/open-hydro/keyed"  // the same service, api_key must be sent in the query
 )
 
+// Service is a fake service by its name and the path of its base URL.
+type Service struct{ Name, Base string }
+
+// Services lists the fake services, each once.
+func Services() []Service {
+	return []Service{
+		{serviceWaterData, WaterDataBase}, {serviceNGWMN, NGWMNBase}, {serviceNWDC, NWDCBase}, {serviceOpenHydro, OpenHydroBase},
+	}
+}
+
 // admission is the kind of gateway in front of a service.
 type admission int
 

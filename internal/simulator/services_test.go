@@ -381,7 +381,7 @@ func TestSearchesTakeTheirCursorInTheBody(t *testing.T) {
 	if len(byForm) < 20 || !slices.Equal(byForm, byObject) {
 		t.Errorf("%d by form, %d by object", len(byForm), len(byObject))
 	}
-	open := walk("/query", object, func(cursor string) string { return `{"open":true,"limit":100}` })
+	open := walk("/query", object, func(string) string { return `{"open":true,"limit":100}` })
 	if len(open) == 0 || len(open) == openStations {
 		t.Errorf("%d open stations", len(open))
 	}

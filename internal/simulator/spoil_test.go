@@ -113,8 +113,10 @@ func TestNumbersThatDisagree(t *testing.T) {
 		}
 	}
 	huge := regexp.MustCompile(`[^0-9]90{400}[^0-9]`)
-	for _, target := range []string{pagedSite, pagedUse, OpenHydroBase + "/stations", OpenHydroBase + "/events", OpenHydroBase + "/alerts.jsonl",
-		OpenHydroBase + "/readings.csv?start=2020-01-01&end=2020-12-31", collectionsPath + "peaks/items", collectionsPath + "monitoring-locations/items"} {
+	for _, target := range []string{
+		pagedSite, pagedUse, OpenHydroBase + "/stations", OpenHydroBase + "/events", OpenHydroBase + "/alerts.jsonl",
+		OpenHydroBase + "/readings.csv?start=2020-01-01&end=2020-12-31", collectionsPath + "peaks/items", collectionsPath + "monitoring-locations/items",
+	} {
 		if body := ask(t, faulty(Fault{Kind: FaultHugeNumber}), target).Body.Bytes(); !huge.Match(body) {
 			t.Errorf("no huge number in %.300s", body)
 		}

@@ -31,7 +31,7 @@ New Mexico NM 35,New York NY 36,North Carolina NC 37,North Dakota ND 38,Ohio OH 
 Rhode Island RI 44,South Carolina SC 45,South Dakota SD 46,Tennessee TN 47,Texas TX 48,Utah UT 49,Vermont VT 50,Virginia VA 51,
 Washington WA 53,West Virginia WV 54,Wisconsin WI 55,Wyoming WY 56`
 	var list []usState
-	for _, entry := range strings.Split(table, ",") {
+	for entry := range strings.SplitSeq(table, ",") {
 		entry = strings.TrimSpace(entry)
 		n := len(entry)
 		list = append(list, usState{name: entry[:n-6], postal: entry[n-5 : n-3], fips: entry[n-2:]})

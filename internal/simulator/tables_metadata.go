@@ -1,5 +1,7 @@
 package simulator
 
+import "maps"
+
 // openMonitoringLocations has one row a site.
 func openMonitoringLocations(w *world, sel selection) table {
 	return table{
@@ -56,19 +58,17 @@ func (w *world) describeSeries(s site, d described, r *tableRow) bool {
 	begin, end := dayTime(w.first).Format(timestampLayout), dayTime(w.last).Format(timestampLayout)
 	daily := d.period == "Daily"
 	s.describe(r.cells)
-	for name, value := range map[string]cell{
+	maps.Copy(r.cells, map[string]cell{
 		"id": textCell(r.id), colSite: textCell(s.id), colParameter: textCell(d.parameter), colStatistic: textCell(d.statistic),
 		colUnit: textCell(unitOf(d.parameter)), "parameter_name": textCell(parameterName(d.parameter)),
 		"parameter_description":         textCell(parameterName(d.parameter) + ", " + unitOf(d.parameter)),
 		"computation_period_identifier": textCell(d.period), "computation_identifier": textCell(d.computation),
 		"data_type": textCell(d.dataType), colModified: textCell("2026-09-22T10:10:05.077878"), "begin": textCell(begin), "end": textCell(end),
-		"begin_utc": textCell(begin), "end_utc": textCell(end), "sublocation_identifier": cell{},
-		"primary": orNull("Primary", daily || s.hash%2 == 0), "web_description": cell{},
-		"parent_time_series_id": orNull("769d7201a8044b4ab5218bac4cd282e8", !daily), "reading_type": cell{},
+		"begin_utc": textCell(begin), "end_utc": textCell(end), "sublocation_identifier": {},
+		"primary": orNull("Primary", daily || s.hash%2 == 0), "web_description": {},
+		"parent_time_series_id": orNull("769d7201a8044b4ab5218bac4cd282e8", !daily), "reading_type": {},
 		"thresholds": {kind: cellRaw, text: "[]"},
-	} {
-		r.cells[name] = value
-	}
+	})
 	if d.parameter == "00065" && s.hash%2 == 0 {
 		r.cells["thresholds"] = rawCell(`[{"Name":"Flood stage","Type":"None","Periods":[{"StartTime":"2010-01-01T00:00:00+00:00","ReferenceValue":12.50}]}]`)
 	}
@@ -112,16 +112,14 @@ func openFieldMetadata(w *world, sel selection) table {
 		read: func(unit, number int, r *tableRow) bool {
 			s, parameter := w.siteOf(sel.sites[unit]), parameters[number]
 			r.id, r.site = uuidOf(hashText(w.values.Seed, s.id, parameter, "00000")), s.id
-			for name, value := range map[string]cell{
+			maps.Copy(r.cells, map[string]cell{
 				"id": textCell(r.id), colSite: textCell(s.id), colParameter: textCell(parameter),
 				"parameter_name":        textCell(parameterName(parameter)),
 				"parameter_description": textCell(parameterName(parameter) + ", " + unitOf(parameter)),
 				"reading_type":          textCell(readingType(parameter)),
 				"begin":                 textCell(dayTime(w.first).Format(timestampLayout)), "end": textCell(dayTime(w.last).Format(timestampLayout)),
 				colModified: textCell("2026-07-30T13:10:33.920488+00:00"),
-			} {
-				r.cells[name] = value
-			}
+			})
 			return w.hasData(s.id)
 		},
 	}

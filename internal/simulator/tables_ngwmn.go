@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"maps"
 	"strconv"
 	"time"
 )
@@ -25,7 +26,7 @@ func openWells(w *world, sel selection) table {
 			s := w.wellKey(sel.sites[unit], 0, r)
 			r.id = s.id
 			yes := func(h uint64) cell { return textCell(pick(h%2 == 0, "Yes", "No")) }
-			for name, value := range map[string]cell{
+			maps.Copy(r.cells, map[string]cell{
 				"agency_name": textCell(agencyName(s.agency)), "monitoring_location_name": textCell("Pozo Niño " + s.number),
 				"country_code": textCell("US"), "country_name": textCell("United States of America"),
 				"state_name": textCell(s.state.name), "county_name": textCell(countyName(s.state, s.county)),
@@ -33,10 +34,8 @@ func openWells(w *world, sel selection) table {
 				"national_aquifer_code":        orNull("S300CAMORD", s.hash%5 != 0),
 				"national_aquifer_description": orNull("Cambrian-Ordovician aquifer system", s.hash%5 != 0),
 				"aquifer_name":                 textCell("Local, of sand"), "aquifer_type_code": textCell(pick(s.hash%2 == 0, "CONFINED", "UNCONFINED")),
-				"qw_sn_flag": yes(s.hash >> 1), "qw_well_type": cell{}, "wl_sn_flag": yes(s.hash >> 2), "wl_well_type": textCell("Trend"),
-			} {
-				r.cells[name] = value
-			}
+				"qw_sn_flag": yes(s.hash >> 1), "qw_well_type": {}, "wl_sn_flag": yes(s.hash >> 2), "wl_well_type": textCell("Trend"),
+			})
 			return true
 		},
 	}
@@ -57,7 +56,7 @@ func openWaterLevels(w *world, sel selection) table {
 				return false
 			}
 			depth := string(appendDecimal(nil, 100+h%20_000, 2))
-			for name, value := range map[string]cell{
+			maps.Copy(r.cells, map[string]cell{
 				"sample_time": textCell(dayTime(day).Add(time.Duration(h%86_400) * time.Second).Format("2006-01-02T15:04:05Z")),
 				"orig_unit":   textCell("ft"), "orig_value": textCell(depth),
 				"accuracy_unit": textCell("ft"), "accuracy_value": textCell(pick(h%4 == 0, "Unknown", "0.01")),
@@ -66,9 +65,7 @@ func openWaterLevels(w *world, sel selection) table {
 				"water_level_above_site_datum_ft":    textCell(string(appendDecimal(nil, 80_000-h%20_000, 2))),
 				"water_level_above_navd88_ft":        orNull(string(appendDecimal(nil, 80_000-h%20_000, 2)), h%9 != 0),
 				"monitoring_location_vertical_datum": textCell("NAVD88"),
-			} {
-				r.cells[name] = value
-			}
+			})
 			return true
 		},
 	}
@@ -81,14 +78,12 @@ func openLithology(w *world, sel selection) table {
 		units: len(sel.sites), span: evenSpan(len(layers)),
 		read: func(unit, number int, r *tableRow) bool {
 			s := w.wellKey(sel.sites[unit], number+1, r)
-			for name, value := range map[string]cell{
+			maps.Copy(r.cells, map[string]cell{
 				"lithology_id":          textCell(s.agency + "." + s.number + ".LITH." + strconv.Itoa(number+1)),
 				"lithology_description": textCell(layers[number]), "lithology_controlled_concept": textCell("unknown"),
 				"lithology_depth_from": textCell(strconv.Itoa(70 * number)), "lithology_depth_to": textCell(strconv.Itoa(70 * (number + 1))),
 				"lithology_depth_from_unit": textCell("ft"), "lithology_depth_to_unit": textCell("ft"),
-			} {
-				r.cells[name] = value
-			}
+			})
 			return w.hasData(s.id)
 		},
 	}
@@ -100,14 +95,12 @@ func openConstruction(w *world, sel selection) table {
 		units: len(sel.sites), span: evenSpan(2),
 		read: func(unit, number int, r *tableRow) bool {
 			s := w.wellKey(sel.sites[unit], number+1, r)
-			for name, value := range map[string]cell{
+			maps.Copy(r.cells, map[string]cell{
 				"type": textCell(pick(number == 0, "casing", "screen")), "depth_from": textCell(pick(number == 0, "0", "208")),
 				"depth_to": textCell(pick(number == 0, "208", "218")), "depth_from_unit": textCell("Unknown"),
 				"depth_to_unit": textCell("Unknown"), "material": orNull("PVC", s.hash%2 == 0), "diameter": textCell("8.00"),
 				"diameter_unit": textCell("in"),
-			} {
-				r.cells[name] = value
-			}
+			})
 			return w.hasData(s.id)
 		},
 	}

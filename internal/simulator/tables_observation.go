@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -177,7 +178,7 @@ func openChannelMeasurements(w *world, sel selection) table {
 			rw := s.row(day)
 			s.observe(rw, dayTime(day).Add(time.Duration(rw.hash%86_400)*time.Second).Format(timestampLayout), r)
 			flow, measured := r.cells[colValue], rw.hash%2 == 0
-			for name, value := range map[string]cell{
+			maps.Copy(r.cells, map[string]cell{
 				"id": textCell(r.id), "field_visit_id": textCell(uuidOf(hashText(w.values.Seed, s.site, strconv.Itoa(day)))),
 				"measurement_number": textCell(strconv.Itoa(number - floorDiv(int64(w.first), every) + 1)),
 				"channel_name":       textCell(pick(measured, "main.", "Imported Channel 1")),
@@ -192,9 +193,7 @@ func openChannelMeasurements(w *world, sel selection) table {
 				"vertical_velocity_description": textCell("Unspecified"), "longitudinal_velocity_description": textCell("Unknown"),
 				"measurement_type": textCell("Wading"), "channel_measurement_type": textCell("point_velocity"),
 				"channel_location_direction": textCell(pick(measured, "Downstream", "Unspecified")),
-			} {
-				r.cells[name] = value
-			}
+			})
 			return true
 		},
 	}
