@@ -6,7 +6,7 @@ import (
 )
 
 // NGWMNCollections are the collections under /ngwmn/ogcapi. Column names are given as a query filters by them; in answers
-// they are written in camelCase (see wireName).
+// they are written in camelCase (see wireName) unless Config.SnakeColumns is set.
 func NGWMNCollections() []Collection {
 	wellKey := columnsOf(TypeText, "agency_code", "monitoring_location_number", colSite)
 	number := columnsOf(TypeInteger, "monitoring_location_obs_number")

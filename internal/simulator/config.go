@@ -41,6 +41,8 @@ type Config struct {
 	FirewallBytes int
 	// CountMatched adds numberMatched, the number of rows of the whole query, to the answers of Water Data.
 	CountMatched bool
+	// SnakeColumns lets NGWMN write its columns in snake_case, as queries name them, instead of camelCase.
+	SnakeColumns bool
 	// CursorTTL is how long cursors live; older ones are refused with 400. Cursors then carry the time they were made. 0:
 	// for ever.
 	CursorTTL time.Duration

@@ -97,6 +97,7 @@ type configForm struct {
 	BodyBytes         int         `json:"body_bytes"`
 	FirewallBytes     int         `json:"firewall_bytes"`
 	CountMatched      bool        `json:"count_matched"`
+	SnakeColumns      bool        `json:"snake_columns"`
 	CursorTTL         span        `json:"cursor_ttl"`
 	Quota             quotaForm   `json:"quota"`
 	OpenQuota         quotaForm   `json:"open_quota"`
@@ -135,7 +136,7 @@ func formOf(c Config) configForm {
 		Latency: span(c.Latency), LatencyJitter: span(c.LatencyJitter),
 		PageRows: c.PageRows, MaxQueryRows: c.MaxQueryRows, URLBytes: c.URLBytes,
 		MaxInFlight: c.MaxInFlight, MaxInFlightStatus: c.MaxInFlightStatus, RequireKey: c.RequireKey,
-		BodyBytes: c.BodyBytes, FirewallBytes: c.FirewallBytes, CountMatched: c.CountMatched, CursorTTL: span(c.CursorTTL),
+		BodyBytes: c.BodyBytes, FirewallBytes: c.FirewallBytes, CountMatched: c.CountMatched, SnakeColumns: c.SnakeColumns, CursorTTL: span(c.CursorTTL),
 		Quota: formOfQuota(c.Quota), OpenQuota: formOfQuota(c.OpenQuota), AliasHost: c.AliasHost, NameAlias: c.NameAlias,
 		Seed: c.Seed, Faults: []faultForm{}, ForeignHost: c.ForeignHost, Version: c.Values.Version,
 	}
@@ -171,6 +172,7 @@ func (form *configForm) apply(c *Config) {
 	c.PageRows, c.MaxQueryRows, c.URLBytes = form.PageRows, form.MaxQueryRows, form.URLBytes
 	c.MaxInFlight, c.MaxInFlightStatus, c.RequireKey = form.MaxInFlight, form.MaxInFlightStatus, form.RequireKey
 	c.BodyBytes, c.FirewallBytes, c.CountMatched = form.BodyBytes, form.FirewallBytes, form.CountMatched
+	c.SnakeColumns = form.SnakeColumns
 	c.CursorTTL, c.AliasHost, c.NameAlias = time.Duration(form.CursorTTL), form.AliasHost, form.NameAlias
 	c.Quota, c.OpenQuota = form.Quota.quota(), form.OpenQuota.quota()
 	c.Seed, c.ForeignHost, c.Values.Version = form.Seed, form.ForeignHost, form.Version

@@ -195,7 +195,7 @@ func (p *itemsPage) feature() {
 			p.buf = append(p.buf, ',')
 		}
 		name := column.Name
-		if ngwmn {
+		if ngwmn && !p.call.config.SnakeColumns {
 			name = wireName(name)
 		}
 		p.buf = append(p.buf, `"`+name+`":`...)

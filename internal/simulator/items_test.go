@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -450,5 +451,23 @@ func FuzzParseCQLText(f *testing.F) {
 		if _, limited := e.only("a"); limited && len(e.properties()) == 0 {
 			t.Fatal("a filter without properties limits one")
 		}
+	})
+}
+
+func FuzzParseCQLJSON(f *testing.F) {
+	f.Add([]byte(`{"op":"and","args":[{"op":"in","args":[{"property":"a"},["x","y"]]},{"op":"isNull","args":[{"property":"b"}]}]}`))
+	f.Add([]byte(`{"op":"not","args":[{"op":"between","args":[{"property":"a"},"1","2"]}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := parseCQLJSON(body)
+		if err != nil {
+			if !errors.Is(err, errBody) && !errors.Is(err, errFilter) {
+				t.Fatalf("error is %v", err)
+			}
+			return
+		}
+		if e.op == opAll || len(e.properties()) == 0 {
+			t.Fatalf("%s holds for every row", body)
+		}
+		e.holds(func(string) cell { return textCell("x") })
 	})
 }

@@ -56,6 +56,10 @@ func TestNGWMNWritesCamelCase(t *testing.T) {
 	if len(exact) != 1 || exact[0] != rows[3] {
 		t.Errorf("at exactly %s: %s", at, exact)
 	}
+	snake, _ := walkAny(t, New(Config{SnakeColumns: true}), wells+"?limit=1&monitoring_location_id=USGS-1&datetime=2024-01-01/..")
+	if at := property(t, snake[0], "sample_time"); !strings.HasPrefix(at, "2024") {
+		t.Errorf("in snake case: %s", snake[0])
+	}
 	for query, want := range map[string]string{"sites/items?state_name=Wisconsin&limit=5": "Wisconsin", "providers/items?state=WI,MN&limit=9": `"MN"`} {
 		w := ask(t, s, ngwmnCollectionsPath+query)
 		if w.Code != http.StatusOK || strings.HasPrefix(query, "p") && !strings.Contains(w.Body.String(), want) {
