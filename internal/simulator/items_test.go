@@ -95,7 +95,7 @@ func TestEveryCollectionHasRowsWithExactlyItsColumns(t *testing.T) {
 	for _, col := range append(WaterDataCollections(), NGWMNCollections()...) {
 		t.Run(col.Service+" "+col.Name, func(t *testing.T) {
 			t.Parallel()
-			s := New(Config{PageRows: 500, Values: Values{Sites: 60, First: "2020-01-01", Last: "2020-02-10", HydrologicUnits: 700}})
+			s := New(Config{PageRows: 500, Values: Values{Sites: 60, First: "2020-01-01", Last: "2020-02-10", Step: 24 * time.Hour, HydrologicUnits: 700}})
 			base := collectionsPath
 			if col.Service == serviceNGWMN {
 				base = ngwmnCollectionsPath
