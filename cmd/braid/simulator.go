@@ -15,9 +15,9 @@ func (a *app) simulatorCommand() *cobra.Command {
 	var faultRate float64
 	cmd := &cobra.Command{
 		Use:   "simulator",
-		Short: "Serve a fake USGS Water Data API on loopback, to try queries without the real service",
-		Long: `Serves a fake of the USGS Water Data API until it is interrupted, with quota, latency and faults as asked. What it saw is
-at /_simulator/counters. Run a query on it with --service-url usgs-waterdata=URL.`,
+		Short: "Serve fakes of the built-in services on loopback, to try queries without the real ones",
+		Long: `Serves fakes of USGS Water Data, NGWMN, NWDC and a generic open-data service until it is interrupted, with quota, latency
+and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if faultRate > 0 {
@@ -30,8 +30,10 @@ at /_simulator/counters. Run a query on it with --service-url usgs-waterdata=URL
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s/ogcapi/v0\n", base)
-			a.line("serving", "braid run QUERY.yaml --service-url usgs-waterdata=%s/ogcapi/v0", base)
+			fmt.Fprintf(a.stdout, "%s%s\n", base, simulator.WaterDataBase)
+			for _, service := range simulator.Services() {
+				a.line("serving", "braid run QUERY.yaml --service-url %s=%s%s", service.Name, base, service.Base)
+			}
 			a.line("seen", "%s/_simulator/counters", base)
 			return wait()
 		},
@@ -43,6 +45,8 @@ at /_simulator/counters. Run a query on it with --service-url usgs-waterdata=URL
 	flags.IntVar(&cfg.Quota.Limit, "quota", 0, "requests per window; 0: no quota")
 	flags.DurationVar(&cfg.Quota.Window, "window", time.Hour, "the quota's window")
 	flags.BoolVar(&cfg.Quota.RetryAfter, "retry-after", true, "name the time to wait in refusals")
+	flags.DurationVar(&cfg.Values.Step, "step", 6*time.Hour, "time between two continuous values; the real service has 15m")
+	flags.BoolVar(&cfg.NameAlias, "name-alias", false, "let links of NWDC name water.usgs.gov, as the real service does")
 	flags.Uint64Var(&cfg.Seed, "seed", 1, "decides which requests go wrong")
 	flags.Float64Var(&faultRate, "faults", 0, "share of requests that go wrong: 5xx, cut connections, truncated answers")
 	return cmd

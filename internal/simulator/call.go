@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -19,21 +18,25 @@ type call struct {
 	*state
 	routes  map[string]route
 	request *http.Request
+	front   front
 	url     string // path and query
-	key     string // X-Api-Key
+	key     string // the credential by which the gateway tells clients apart
 	body    []byte
-	grant   grant
-	draw    draw
-	out     *response
-	entry   Exchange
-	ending  ending
+
+	bodyRead bool
+	grant    grant
+	draw     draw
+	out      *response
+	entry    Exchange
+	ending   ending
 }
 
 // exchange sees one service request through, from the gates to the count of its end.
 func (s *Simulator) exchange(w http.ResponseWriter, r *http.Request) (cut severing) {
-	c := &call{state: s.state.Load(), routes: s.routes, request: r, url: r.URL.RequestURI(), key: r.Header.Get("X-Api-Key")}
+	c := &call{state: s.state.Load(), routes: s.routes, request: r, front: frontOf(r.URL.Path), url: r.URL.RequestURI()}
+	c.key = c.front.keyOf(r)
 	c.out = &response{w: w, zipAsked: c.config.Gzip && acceptsGzip(r.Header.Get("Accept-Encoding"))}
-	c.entry = Exchange{Time: s.now(), Method: r.Method, URL: c.url, Keyed: c.key != ""}
+	c.entry = Exchange{Time: s.now(), Method: r.Method, URL: withoutSecrets(c.url), Service: c.front.service, Host: r.Host, Keyed: c.key != "", Credentials: credentialsOf(r)}
 	inFlight := s.seen.arrive(&c.entry)
 	defer func() {
 		c.conclude(cut)
@@ -50,16 +53,13 @@ func (s *Simulator) exchange(w http.ResponseWriter, r *http.Request) (cut severi
 // admit asks every gate; a gate that refuses has answered.
 func (c *call) admit(inFlight int) bool {
 	now := c.entry.Time
-	c.grant = c.ledger.peek(c.key, now)
+	c.grant = c.account().peek(c.key, now)
 	switch {
 	case c.urlBytes() > c.config.URLBytes:
 		c.ending.gate = gateTooLong
 		c.announce(now)
 		c.out.html(http.StatusRequestURITooLong, "414 Request-URI Too Large")
-	case c.key == "" && c.config.RequireKey:
-		c.deny(now, "API_KEY_MISSING", "No api_key was supplied. Send one in the X-Api-Key header.")
-	case c.key != "" && len(c.config.Keys) > 0 && !slices.Contains(c.config.Keys, c.key):
-		c.deny(now, "API_KEY_INVALID", "An invalid api_key was supplied. Check the X-Api-Key header.")
+	case !c.known(now):
 	case c.config.MaxInFlight > 0 && inFlight > c.config.MaxInFlight:
 		c.ending.gate = gateInFlight
 		c.announce(now)
@@ -71,14 +71,56 @@ func (c *call) admit(inFlight int) bool {
 	return false
 }
 
-func (c *call) deny(now time.Time, code, message string) {
+// known checks the credential; when it will not do, known has answered.
+func (c *call) known(now time.Time) bool {
+	switch c.front.admission {
+	case admitAll:
+	case admitByKey:
+		switch {
+		case c.key == "" && c.config.RequireKey:
+			return c.deny(now, "API_KEY_MISSING", "No api_key was supplied. Send one in the X-Api-Key header.")
+		case c.key != "" && len(c.config.Keys) > 0 && !slices.Contains(c.config.Keys, c.key):
+			return c.deny(now, "API_KEY_INVALID", "An invalid api_key was supplied. Check the X-Api-Key header.")
+		}
+	default:
+		missing := c.key == "" && c.front.admission != admitByToken
+		wrong := c.key != "" && len(c.config.OpenTokens) > 0 && !slices.Contains(c.config.OpenTokens, c.key)
+		if missing || wrong {
+			return c.deny(now, pick(missing, "missing credential", "unknown credential"), "")
+		}
+	}
+	return true
+}
+
+func (c *call) deny(now time.Time, code, message string) bool {
 	c.ending.gate = gateDenied
 	c.announce(now)
-	c.out.gatewayError(http.StatusForbidden, code, message)
+	switch c.front.admission {
+	case admitByKey:
+		c.out.gatewayError(http.StatusForbidden, code, message)
+	case demandToken, admitByToken:
+		c.out.w.Header().Set("WWW-Authenticate", `Bearer realm="open-hydro"`)
+		c.refuse(http.StatusUnauthorized, "", code)
+	default:
+		c.refuse(http.StatusUnauthorized, "", code)
+	}
+	return false
+}
+
+// account is the ledger that the request is charged to.
+func (c *call) account() *ledger {
+	switch c.front.admission {
+	case admitAll:
+		return newLedger(Quota{})
+	case admitByKey:
+		return c.ledger
+	default:
+		return c.open
+	}
 }
 
 func (c *call) spend(now time.Time) bool {
-	c.grant = c.ledger.spend(c.key, now)
+	c.grant = c.account().spend(c.key, now)
 	c.announce(now)
 	if c.grant.admitted {
 		return true
@@ -89,10 +131,15 @@ func (c *call) spend(now time.Time) bool {
 }
 
 func (c *call) announce(now time.Time) {
-	c.grant.announce(c.out.w.Header(), c.config.Quota, now)
+	account := c.account()
+	c.grant.announce(c.out.w.Header(), account.quota, now, account == c.open)
 }
 
 func (c *call) overRateLimit() {
+	if c.front.service == serviceOpenHydro {
+		c.refuse(http.StatusTooManyRequests, "", "quota exceeded")
+		return
+	}
 	c.out.gatewayError(http.StatusTooManyRequests, "OVER_RATE_LIMIT",
 		"You have exceeded your rate limit. Try again later.")
 }
@@ -113,12 +160,19 @@ func (c *call) origin() string {
 // serve answers an admitted request, or breaks it as the script says.
 func (c *call) serve(ctx context.Context) severing {
 	route, known := c.routes[c.request.URL.Path]
-	c.draw = c.script.next(hashText(0, c.request.Method, c.url), c.url, route.isPage)
+	if c.request.Method == http.MethodPost && route.continued != nil && !c.readBody() {
+		return c.out.finish(ctx, Fault{}) // where the body tells the page, it is read before the fault is drawn
+	}
+	n := nature{form: route.form, continued: c.request.URL.Query().Has("cursor")}
+	if route.continued != nil {
+		n.continued = route.continued(c)
+	}
+	c.draw = c.script.next(hashText(0, c.request.Method, c.url), c.url, n)
 	c.entry.Fault, c.entry.Attempt = c.draw.fault.Kind, c.draw.attempt
 	if c.draw.fault.Kind == FaultResetBefore {
 		return severReset
 	}
-	if !c.readBody() {
+	if !c.bodyRead && !c.readBody() {
 		return c.out.finish(ctx, Fault{})
 	}
 	if err := pause(ctx, c.latency()); err != nil {
@@ -147,11 +201,15 @@ func (c *call) serve(ctx context.Context) severing {
 
 // readBody takes in the request's body, or answers 413.
 func (c *call) readBody() bool {
-	body, err := io.ReadAll(http.MaxBytesReader(c.out.w, c.request.Body, maxBody))
+	c.bodyRead = true
+	body, err := io.ReadAll(http.MaxBytesReader(c.out.w, c.request.Body, int64(c.config.BodyBytes)))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		c.out.serviceError(http.StatusRequestEntityTooLarge, "TooLarge", "The body is over "+strconv.Itoa(maxBody)+" bytes.")
+		c.refuse(http.StatusRequestEntityTooLarge, "TooLarge", "The body is over "+strconv.Itoa(c.config.BodyBytes)+" bytes.")
+	case err == nil && c.config.FirewallBytes > 0 && len(body) > c.config.FirewallBytes:
+		c.out.html(http.StatusForbidden, "403 Forbidden")
+		return false
 	case err != nil:
 		c.out.err = err
 	}
@@ -184,14 +242,13 @@ func (c *call) failInstead(ctx context.Context) (cut severing, done bool) {
 	case Fault429:
 		c.askForPatience(f.Delay)
 		c.overRateLimit()
-	case FaultHTML:
-		c.out.html(http.StatusOK, "The service is down for maintenance")
 	case FaultHang:
 		return c.hang(ctx, f.Delay), true
-	case FaultResetAfter, FaultTruncated, FaultCutJSON, FaultSlowBody:
-		c.out.held = &bytes.Buffer{}
-		return severNot, false
 	default:
+		if c.answerFault(f) {
+			break
+		}
+		c.out.hold(f.Kind)
 		return severNot, false
 	}
 	return c.out.finish(ctx, Fault{}), true
@@ -218,7 +275,7 @@ func (c *call) hang(ctx context.Context, delay time.Duration) severing {
 // conclude fills in how the exchange ended.
 func (c *call) conclude(cut severing) {
 	if c.ending.gate == gateQuota {
-		c.ledger.refusalAnswered(c.grant.pool)
+		c.account().refusalAnswered(c.grant.pool)
 	}
 	gone := c.out.err != nil || c.request.Context().Err() != nil
 	c.ending.whole = cut == severNot && !gone

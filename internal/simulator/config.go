@@ -34,6 +34,18 @@ type Config struct {
 	MaxQueryRows int64
 	// URLBytes is the length of an absolute URL above which the answer is 414. 0: 8,200.
 	URLBytes int
+	// BodyBytes is the length of a request body above which the answer is 413. 0: 1 MiB, which is also the most.
+	BodyBytes int
+	// FirewallBytes is the length of a request body above which the answer is a 403 in HTML, as a firewall in front
+	// gives it. 0: no firewall.
+	FirewallBytes int
+	// CountMatched adds numberMatched, the number of rows of the whole query, to the answers of Water Data.
+	CountMatched bool
+	// SnakeColumns lets NGWMN write its columns in snake_case, as queries name them, instead of camelCase.
+	SnakeColumns bool
+	// CursorTTL is how long cursors live; older ones are refused with 400. Cursors then carry the time they were made. 0:
+	// for ever.
+	CursorTTL time.Duration
 	// MaxInFlight is a hard limit of requests in flight; the request above it is answered MaxInFlightStatus and costs
 	// no quota. 0: no limit.
 	MaxInFlight int
@@ -47,12 +59,21 @@ type Config struct {
 	// RequireKey refuses requests without a key with 403.
 	RequireKey bool
 
+	// OpenQuota is what each token may spend at open-hydro.
+	OpenQuota Quota
+	// OpenTokens are the accepted tokens and keys of open-hydro; another one is a 401. Empty: any is accepted.
+	OpenTokens []string
+
 	// Seed decides chance: faults with a rate and the jitter of the latency. It never changes the data.
 	Seed uint64
 	// Faults is the script of what goes wrong; see Fault.
 	Faults []Fault
 	// ForeignHost is where FaultForeignNext points, as host or host:port. Empty: a name that never resolves.
 	ForeignHost string
+	// AliasHost is where FaultAliasNext points, and with NameAlias every Link header of NWDC. Empty: water.usgs.gov.
+	AliasHost string
+	// NameAlias lets NWDC name AliasHost in its links, as the real service does, instead of the host that was asked.
+	NameAlias bool
 
 	// Values shapes the data.
 	Values Values
@@ -78,6 +99,12 @@ func (c Config) withDefaults() Config {
 	if c.ForeignHost == "" {
 		c.ForeignHost = "elsewhere.invalid"
 	}
+	if c.AliasHost == "" {
+		c.AliasHost = "water.usgs.gov"
+	}
+	if c.BodyBytes == 0 {
+		c.BodyBytes = maxBody
+	}
 	if c.LogSize == 0 {
 		c.LogSize = defaultLogSize
 	}
@@ -85,9 +112,11 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	c.Quota = c.Quota.withDefaults()
+	c.OpenQuota = c.OpenQuota.withDefaults()
 	c.Values = c.Values.withDefaults()
 	c.Faults = slices.Clone(c.Faults)
 	c.Keys = slices.Clone(c.Keys)
+	c.OpenTokens = slices.Clone(c.OpenTokens)
 	return c
 }
 
@@ -103,10 +132,14 @@ func (c Config) validate() error {
 		within("page_rows", c.PageRows, 1, maxLimit),
 		within("max_query_rows", c.MaxQueryRows, 0, 1<<62),
 		within("url_bytes", c.URLBytes, 1, 1<<20),
+		within("body_bytes", c.BodyBytes, 1, maxBody),
+		within("firewall_bytes", c.FirewallBytes, 0, maxBody),
+		within("cursor_ttl", c.CursorTTL, 0, 24*time.Hour),
 		within("max_in_flight", c.MaxInFlight, 0, 1<<30),
 		within("log_size", c.LogSize, 1, maxLogSize),
 		within("number of faults", len(c.Faults), 0, maxFaults),
 		c.Quota.validate(),
+		wrapField("open", c.OpenQuota.validate()),
 		c.Values.validate(),
 	}
 	if s := c.MaxInFlightStatus; s != http.StatusServiceUnavailable && s != http.StatusTooManyRequests {

@@ -94,10 +94,18 @@ type configForm struct {
 	MaxInFlight       int         `json:"max_in_flight"`
 	MaxInFlightStatus int         `json:"max_in_flight_status"`
 	RequireKey        bool        `json:"require_key"`
+	BodyBytes         int         `json:"body_bytes"`
+	FirewallBytes     int         `json:"firewall_bytes"`
+	CountMatched      bool        `json:"count_matched"`
+	SnakeColumns      bool        `json:"snake_columns"`
+	CursorTTL         span        `json:"cursor_ttl"`
 	Quota             quotaForm   `json:"quota"`
+	OpenQuota         quotaForm   `json:"open_quota"`
 	Seed              uint64      `json:"seed"`
 	Faults            []faultForm `json:"faults"`
 	ForeignHost       string      `json:"foreign_host"`
+	AliasHost         string      `json:"alias_host"`
+	NameAlias         bool        `json:"name_alias"`
 	Version           int         `json:"version"` // Values.Version: the record is refreshed
 }
 
@@ -119,6 +127,8 @@ type faultForm struct {
 	Attempts int       `json:"attempts,omitempty"`
 	Rate     float64   `json:"rate,omitempty"`
 	Delay    span      `json:"delay,omitzero"`
+	Rows     int       `json:"rows,omitempty"`
+	Status   int       `json:"status,omitempty"`
 }
 
 func formOf(c Config) configForm {
@@ -126,15 +136,14 @@ func formOf(c Config) configForm {
 		Latency: span(c.Latency), LatencyJitter: span(c.LatencyJitter),
 		PageRows: c.PageRows, MaxQueryRows: c.MaxQueryRows, URLBytes: c.URLBytes,
 		MaxInFlight: c.MaxInFlight, MaxInFlightStatus: c.MaxInFlightStatus, RequireKey: c.RequireKey,
-		Quota: quotaForm{
-			Limit: c.Quota.Limit, AnonymousLimit: c.Quota.AnonymousLimit, Window: span(c.Quota.Window), Model: c.Quota.Model,
-			RetryAfter: c.Quota.RetryAfter, RetryAfterDate: c.Quota.RetryAfterDate, RefusedCost: c.Quota.RefusedCost,
-		},
+		BodyBytes: c.BodyBytes, FirewallBytes: c.FirewallBytes, CountMatched: c.CountMatched, SnakeColumns: c.SnakeColumns, CursorTTL: span(c.CursorTTL),
+		Quota: formOfQuota(c.Quota), OpenQuota: formOfQuota(c.OpenQuota), AliasHost: c.AliasHost, NameAlias: c.NameAlias,
 		Seed: c.Seed, Faults: []faultForm{}, ForeignHost: c.ForeignHost, Version: c.Values.Version,
 	}
 	for _, f := range c.Faults {
 		form.Faults = append(form.Faults, faultForm{
 			Kind: f.Kind, Contains: f.Contains, After: f.After, Times: f.Times, Attempts: f.Attempts, Rate: f.Rate, Delay: span(f.Delay),
+			Rows: f.Rows, Status: f.Status,
 		})
 	}
 	return form
@@ -162,17 +171,31 @@ func (form *configForm) apply(c *Config) {
 	c.Latency, c.LatencyJitter = time.Duration(form.Latency), time.Duration(form.LatencyJitter)
 	c.PageRows, c.MaxQueryRows, c.URLBytes = form.PageRows, form.MaxQueryRows, form.URLBytes
 	c.MaxInFlight, c.MaxInFlightStatus, c.RequireKey = form.MaxInFlight, form.MaxInFlightStatus, form.RequireKey
-	q := form.Quota
-	c.Quota = Quota{
-		Limit: q.Limit, AnonymousLimit: q.AnonymousLimit, Window: time.Duration(q.Window), Model: q.Model,
-		RetryAfter: q.RetryAfter, RetryAfterDate: q.RetryAfterDate, RefusedCost: q.RefusedCost,
-	}
+	c.BodyBytes, c.FirewallBytes, c.CountMatched = form.BodyBytes, form.FirewallBytes, form.CountMatched
+	c.SnakeColumns = form.SnakeColumns
+	c.CursorTTL, c.AliasHost, c.NameAlias = time.Duration(form.CursorTTL), form.AliasHost, form.NameAlias
+	c.Quota, c.OpenQuota = form.Quota.quota(), form.OpenQuota.quota()
 	c.Seed, c.ForeignHost, c.Values.Version = form.Seed, form.ForeignHost, form.Version
 	c.Faults = nil
 	for _, f := range form.Faults {
 		c.Faults = append(c.Faults, Fault{
 			Kind: f.Kind, Contains: f.Contains, After: f.After, Times: f.Times, Attempts: f.Attempts, Rate: f.Rate, Delay: time.Duration(f.Delay),
+			Rows: f.Rows, Status: f.Status,
 		})
+	}
+}
+
+func formOfQuota(q Quota) quotaForm {
+	return quotaForm{
+		Limit: q.Limit, AnonymousLimit: q.AnonymousLimit, Window: span(q.Window), Model: q.Model,
+		RetryAfter: q.RetryAfter, RetryAfterDate: q.RetryAfterDate, RefusedCost: q.RefusedCost,
+	}
+}
+
+func (q quotaForm) quota() Quota {
+	return Quota{
+		Limit: q.Limit, AnonymousLimit: q.AnonymousLimit, Window: time.Duration(q.Window), Model: q.Model,
+		RetryAfter: q.RetryAfter, RetryAfterDate: q.RetryAfterDate, RefusedCost: q.RefusedCost,
 	}
 }
 

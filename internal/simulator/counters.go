@@ -3,6 +3,7 @@ package simulator
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -48,19 +49,40 @@ type Counters struct {
 	// ByURL counts arrivals by method, path and query, of the first 1,000 different ones; LeftOff counts the arrivals of others.
 	ByURL   map[string]int64 `json:"by_url"`
 	LeftOff int64            `json:"by_url_left_off"`
+
+	// ByService counts by the name of the fake service, "" for paths of none; ByPath by path without its query, of the
+	// first 1,000 different ones.
+	ByService map[string]ServiceCounters `json:"by_service"`
+	ByPath    map[string]int64           `json:"by_path"`
+}
+
+// ServiceCounters are the Counters of one fake service.
+type ServiceCounters struct {
+	Requests       int64 `json:"requests"`
+	WithCredential int64 `json:"with_credential"` // carried any credential, in any place
+	OK             int64 `json:"ok"`
+	Refused        int64 `json:"refused"`
+	Rows           int64 `json:"rows"`
+	InFlight       int   `json:"in_flight"`
+	MostInFlight   int   `json:"most_in_flight"`
 }
 
 // Exchange is one service request in the log.
 type Exchange struct {
-	Time     time.Time     `json:"time"`
-	Method   string        `json:"method"`
-	URL      string        `json:"url"` // path and query, cut at 10,000 bytes
-	Keyed    bool          `json:"keyed"`
-	Status   int           `json:"status"` // as in Counters.ByStatus
-	Fault    FaultKind     `json:"fault,omitempty"`
-	Attempt  int           `json:"attempt,omitempty"` // how often this URL was admitted, this time included
-	Rows     int64         `json:"rows"`
-	Duration time.Duration `json:"duration_ns"`
+	Time    time.Time `json:"time"`
+	Method  string    `json:"method"`
+	URL     string    `json:"url"` // path and query, cut at 10,000 bytes
+	Service string    `json:"service,omitempty"`
+	Host    string    `json:"host"`  // as the client named it
+	Keyed   bool      `json:"keyed"` // with the credential that this path asks for
+	// Credentials names every place in which the request carried one, for tests of leaks: "header X-Api-Key",
+	// "header Authorization: bearer", "header Cookie", "query api_key". Their values are never kept.
+	Credentials []string      `json:"credentials,omitempty"`
+	Status      int           `json:"status"` // as in Counters.ByStatus
+	Fault       FaultKind     `json:"fault,omitempty"`
+	Attempt     int           `json:"attempt,omitempty"` // how often this URL was admitted, this time included
+	Rows        int64         `json:"rows"`
+	Duration    time.Duration `json:"duration_ns"`
 }
 
 // Statuses of the log for requests that got no answer.
@@ -92,9 +114,17 @@ func (s *sight) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.counters.InFlight
+	flying := map[string]int{}
+	for name, c := range s.counters.ByService {
+		flying[name] = c.InFlight
+	}
 	s.counters = Counters{
 		InFlight: now, MostInFlight: now,
 		Faults: map[FaultKind]int64{}, ByStatus: map[int]int64{}, ByURL: map[string]int64{},
+		ByService: map[string]ServiceCounters{}, ByPath: map[string]int64{},
+	}
+	for name, n := range flying {
+		s.counters.ByService[name] = ServiceCounters{InFlight: n, MostInFlight: n}
 	}
 	s.afterQuota = false
 	s.answered = map[uint64]bool{}
@@ -122,6 +152,18 @@ func (s *sight) arrive(e *Exchange) int {
 	} else {
 		c.LeftOff++
 	}
+	path, _, _ := strings.Cut(e.URL, "?")
+	if _, known := c.ByPath[path]; known || len(c.ByPath) < maxCountedURLs {
+		c.ByPath[path]++
+	}
+	own := c.ByService[e.Service]
+	own.Requests++
+	own.InFlight++
+	own.MostInFlight = max(own.MostInFlight, own.InFlight)
+	if len(e.Credentials) > 0 {
+		own.WithCredential++
+	}
+	c.ByService[e.Service] = own
 	return c.InFlight
 }
 
@@ -160,11 +202,19 @@ func (s *sight) finish(e Exchange, end ending) {
 		c.Gone++
 	}
 	s.countGate(end)
+	own := c.ByService[e.Service]
+	own.InFlight--
+	if end.gate == gateQuota {
+		own.Refused++
+	}
 	if e.Status == 200 && end.whole && !e.Fault.spoils() {
 		c.OK++
 		c.Rows += e.Rows
+		own.OK++
+		own.Rows += e.Rows
 		s.countRepeat(e, end.identity)
 	}
+	c.ByService[e.Service] = own
 	s.remember(e)
 }
 
@@ -218,6 +268,8 @@ func (s *sight) snapshot() Counters {
 	c.Faults = maps.Clone(c.Faults)
 	c.ByStatus = maps.Clone(c.ByStatus)
 	c.ByURL = maps.Clone(c.ByURL)
+	c.ByService = maps.Clone(c.ByService)
+	c.ByPath = maps.Clone(c.ByPath)
 	c.RepeatedURLs = append([]string{}, c.RepeatedURLs...)
 	return c
 }

@@ -1,12 +1,10 @@
 package simulator
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -125,12 +123,9 @@ func (q *dailyQuery) setTime(value string, r *record) error {
 }
 
 func (q *dailyQuery) setLimit(value string, pageRows int) error {
-	limit, err := strconv.Atoi(value)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return fmt.Errorf("%q is not a number from 1 to %d", value, maxLimit)
-	}
-	q.limit = min(limit, pageRows)
-	return nil
+	limit, err := parseLimit(value, pageRows)
+	q.limit = limit
+	return err
 }
 
 func (q *dailyQuery) setColumns(value string) error {
@@ -227,37 +222,4 @@ func oneOf(value string, allowed ...string) error {
 // clip keeps a quoted value short.
 func clip(text string) string {
 	return text[:min(len(text), maxSiteBytes)]
-}
-
-// position is a place in the rows of a query.
-type position struct {
-	series      int  // number of the series
-	day         int  // days since 1970-01-01
-	behindEmpty bool // the page before this place was empty by a fault
-}
-
-// String is the position as an opaque cursor.
-func (p position) String() string {
-	text := "s" + strconv.Itoa(p.series) + "d" + strconv.Itoa(p.day)
-	if p.behindEmpty {
-		text += "e"
-	}
-	return cursorEncoding().EncodeToString([]byte(text))
-}
-
-func parsePosition(cursor string) (position, error) {
-	bad := fmt.Errorf("%q was not made by this service", clip(cursor))
-	text, err := cursorEncoding().DecodeString(cursor)
-	if err != nil {
-		return position{}, bad
-	}
-	body, behindEmpty := strings.CutSuffix(string(text), "e")
-	series, day, found := strings.Cut(strings.TrimPrefix(body, "s"), "d")
-	s, errSeries := strconv.Atoi(series)
-	d, errDay := strconv.Atoi(day)
-	p := position{series: s, day: d, behindEmpty: behindEmpty}
-	if !found || cmp.Or(errSeries, errDay) != nil || s < 0 || p.String() != cursor {
-		return position{}, bad
-	}
-	return p, nil
 }

@@ -9,53 +9,6 @@ import (
 	"time"
 )
 
-// FaultKind names one way an answer goes wrong.
-type FaultKind string
-
-// The kinds of faults. "Page" in a comment marks those that only strike requests for a page of rows.
-const (
-	Fault500          FaultKind = "500"
-	Fault502          FaultKind = "502"           // with the HTML of a proxy
-	Fault503          FaultKind = "503"           // with Retry-After when Fault.Delay is set
-	Fault504          FaultKind = "504"           // with the HTML of a proxy
-	Fault429          FaultKind = "429"           // refused like a used-up quota; Retry-After when Fault.Delay is set
-	FaultResetBefore  FaultKind = "reset_before"  // connection reset at once, body of the request unread
-	FaultResetAfter   FaultKind = "reset_after"   // connection reset after the service did its work, nothing sent
-	FaultTruncated    FaultKind = "truncated"     // connection broken half way through the body
-	FaultCutJSON      FaultKind = "cut_json"      // half of the body, ended as if it were whole
-	FaultHTML         FaultKind = "html"          // 200 with an HTML page
-	FaultSlowBody     FaultKind = "slow_body"     // stalls for Fault.Delay (2 s when 0) half way; the answer is whole
-	FaultHang         FaultKind = "hang"          // no answer until the client gives up or Fault.Delay has passed
-	FaultWrongCount   FaultKind = "wrong_count"   // page: numberReturned is one more than the rows sent
-	FaultRepeatedNext FaultKind = "repeated_next" // page: the next link leads to the page itself
-	FaultEmptyPage    FaultKind = "empty_page"    // page: no rows, and a next link behind which they stand; legal
-	FaultForeignNext  FaultKind = "foreign_next"  // page: the next link leads to Config.ForeignHost
-)
-
-// FaultKinds lists every kind, in the order of their declaration.
-func FaultKinds() []FaultKind {
-	return []FaultKind{
-		Fault500, Fault502, Fault503, Fault504, Fault429,
-		FaultResetBefore, FaultResetAfter, FaultTruncated, FaultCutJSON, FaultHTML, FaultSlowBody, FaultHang,
-		FaultWrongCount, FaultRepeatedNext, FaultEmptyPage, FaultForeignNext,
-	}
-}
-
-// needsPage tells the kinds that make no sense for an answer without rows and links.
-func (k FaultKind) needsPage() bool {
-	switch k {
-	case FaultWrongCount, FaultRepeatedNext, FaultEmptyPage, FaultForeignNext:
-		return true
-	default:
-		return false
-	}
-}
-
-// spoils tells the kinds after which a client has no usable answer, although the status may be 200.
-func (k FaultKind) spoils() bool {
-	return k != "" && k != FaultSlowBody && k != FaultEmptyPage
-}
-
 // Fault is one line of the fault script. Only admitted requests are considered; the first line that strikes is the
 // fault of the request. Rate and Attempts depend on the URL alone and are reproducible under concurrency; After and
 // Times count requests in the order they arrive.
@@ -73,6 +26,10 @@ type Fault struct {
 	Rate float64
 	// Delay is the stall of FaultSlowBody and FaultHang, and the Retry-After of Fault429 and Fault503.
 	Delay time.Duration
+	// Rows is the largest page under FaultClampedLimit. 0: half of what is asked for.
+	Rows int
+	// Status is that of FaultKeyEcho, 400 to 599. 0: 400.
+	Status int
 }
 
 // FaultMix is a script in which a request fails with the given chance, each of the kinds being equally likely, and
@@ -97,9 +54,13 @@ func (f Fault) validate() error {
 		within("times", f.Times, 0, maxQuota),
 		within("attempts", f.Attempts, 0, maxQuota),
 		within("delay", f.Delay, 0, maxDelay),
+		within("rows", f.Rows, 0, maxLimit),
 	}
 	if !slices.Contains(FaultKinds(), f.Kind) {
 		errs = append(errs, fmt.Errorf("kind is %q, must be one of %q", f.Kind, FaultKinds()))
+	}
+	if f.Status != 0 && (f.Status < 400 || f.Status > 599) {
+		errs = append(errs, fmt.Errorf("status is %d, must be 400 to 599", f.Status))
 	}
 	if !(f.Rate >= 0 && f.Rate <= 1) {
 		errs = append(errs, fmt.Errorf("rate is %v, must be 0 to 1", f.Rate))
@@ -140,7 +101,7 @@ func newScript(seed uint64, faults []Fault) *script {
 }
 
 // next draws for one admitted request. key identifies method and URL.
-func (s *script) next(key uint64, url string, isPage bool) draw {
+func (s *script) next(key uint64, url string, n nature) draw {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	attempt := s.attempts[key] + 1
@@ -149,7 +110,7 @@ func (s *script) next(key uint64, url string, isPage bool) draw {
 	}
 	d := draw{attempt: attempt, chance: mix(s.seed ^ mix(key+uint64(attempt)))}
 	for i := range s.lines {
-		if s.lines[i].strikes(mix(d.chance+uint64(i)), attempt, url, isPage) {
+		if s.lines[i].strikes(mix(d.chance+uint64(i)), attempt, url, n) {
 			d.fault = s.lines[i].Fault
 			break
 		}
@@ -157,8 +118,8 @@ func (s *script) next(key uint64, url string, isPage bool) draw {
 	return d
 }
 
-func (l *line) strikes(chance uint64, attempt int, url string, isPage bool) bool {
-	if l.Kind.needsPage() && !isPage || !strings.Contains(url, l.Contains) {
+func (l *line) strikes(chance uint64, attempt int, url string, n nature) bool {
+	if !l.Kind.suits(n) || !strings.Contains(url, l.Contains) {
 		return false
 	}
 	l.matched++

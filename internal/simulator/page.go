@@ -2,18 +2,13 @@ package simulator
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 )
 
 // pageBuffer is how many bytes of rows are gathered before they are sent.
 const pageBuffer = 64 << 10
-
-func cursorEncoding() *base64.Encoding { return base64.RawURLEncoding }
 
 // page is one answer of rows under way.
 type page struct {
@@ -24,16 +19,19 @@ type page struct {
 	next  *position // where the following page begins
 }
 
-// answerDaily answers a request for daily values and returns the number of rows sent.
-func answerDaily(c *call, buffers *sync.Pool) int64 {
-	q, err := parseDaily(c.request.URL.RawQuery, c.record, c.config.PageRows)
-	if err != nil {
-		c.out.serviceError(http.StatusBadRequest, "InvalidParameterValue", err.Error())
+// answerDaily answers a request for daily values and returns the number of rows sent. What the fast path does not know
+// (a body, a filter, a place, other queryables, faults inside rows) is answered the general way, with the same rows.
+func (o *ogcCollection) answerDaily(c *call, buffers *sync.Pool) int64 {
+	q, err := parseDaily(c.request.URL.RawQuery, c.world.record, c.config.PageRows)
+	if err != nil || c.request.Method != http.MethodGet || c.config.CountMatched || c.draw.fault.Kind.strikesRows() {
+		return o.answerItems(c)
+	}
+	if c.expired(q.from.issued) {
+		c.cursorGone()
 		return 0
 	}
 	if most := c.config.MaxQueryRows; most > 0 && q.span() > most {
-		c.out.serviceError(http.StatusForbidden, "Forbidden",
-			"Request exceeding server limits: "+strconv.FormatInt(q.span(), 10)+" rows, at most "+strconv.FormatInt(most, 10))
+		c.overServerLimits(q.span())
 		return 0
 	}
 	shared, ok := buffers.Get().(*[]byte)
@@ -67,7 +65,7 @@ func (p *page) write() {
 // walk writes rows from the query's position until the page is full or the rows are over.
 func (p *page) walk() {
 	q := p.query
-	s := &series{record: p.call.record}
+	s := &series{record: p.call.world.record}
 	t := &template{}
 	day := q.from.day
 	for i := q.from.series; i < q.size(); i++ {
@@ -112,55 +110,9 @@ func (p *page) walkSeries(s *series, t *template, day int) (stopped int, full bo
 	return 0, false
 }
 
-// close writes what follows the rows: their number and the links.
+// close writes what follows the rows.
 func (p *page) close() {
-	number := p.rows
-	if p.call.entry.Fault == FaultWrongCount {
-		number++
-	}
-	p.buf = append(p.buf, `],"numberReturned":`...)
-	p.buf = strconv.AppendInt(p.buf, int64(number), 10)
-	p.buf = append(p.buf, `,"links":[`...)
-	self := p.call.origin() + p.call.url
-	p.link("self", self)
-	if next := p.nextURL(self); next != "" {
-		p.buf = append(p.buf, ',')
-		p.link("next", next)
-	}
-	p.buf = append(p.buf, "]}"...)
-}
-
-// nextURL is the complete URL of the following page, empty at the end.
-func (p *page) nextURL(self string) string {
-	origin := p.call.origin()
-	switch p.call.entry.Fault {
-	case FaultRepeatedNext:
-		return self
-	case FaultForeignNext:
-		origin = strings.Replace(origin, p.call.request.Host, p.call.config.ForeignHost, 1)
-		if p.next == nil {
-			p.next = &p.query.from
-		}
-	default:
-	}
-	if p.next == nil {
-		return ""
-	}
-	u := p.call.request.URL
-	var query strings.Builder
-	for piece := range strings.SplitSeq(u.RawQuery, "&") {
-		if piece != "" && !strings.HasPrefix(piece, "cursor=") {
-			query.WriteString(piece)
-			query.WriteByte('&')
-		}
-	}
-	return origin + u.EscapedPath() + "?" + query.String() + "cursor=" + p.next.String()
-}
-
-func (p *page) link(rel, href string) {
-	p.buf = append(p.buf, `{"rel":"`+rel+`","type":"application/geo+json","href":`...)
-	p.buf = appendText(p.buf, href)
-	p.buf = append(p.buf, '}')
+	p.buf = p.call.closeFeatures(p.buf, p.rows, nil, links{at: p.query.from, start: position{day: p.query.first}, next: p.next})
 }
 
 // appendText writes a text of the client's as JSON, & unescaped as the service leaves it.

@@ -87,6 +87,7 @@ type grant struct {
 	limit     int
 	remaining int
 	wait      time.Duration // refused: until the first unit returns
+	reset     time.Duration // until the next unit returns, 0 when none is spent
 	pool      *pool
 }
 
@@ -112,6 +113,7 @@ func (l *ledger) spend(key string, now time.Time) grant {
 		p.take(now, l.quota)
 		p.forget(g.limit)
 	}
+	g.reset = p.reset(now, l.quota)
 	if !g.admitted {
 		g.wait = p.wait(now, l.quota)
 		g.insisted = p.blocked
@@ -203,13 +205,26 @@ func (p *pool) wait(now time.Time, q Quota) time.Duration {
 	return q.Window - now.Sub(p.spent[0])
 }
 
-// announce sets the headers that tell a client where it stands.
-func (g grant) announce(h http.Header, q Quota, now time.Time) {
+// reset is how long until the next unit returns to a pool, 0 when all are there.
+func (p *pool) reset(now time.Time, q Quota) time.Duration {
+	if q.Model == QuotaRolling && len(p.spent) == 0 {
+		return 0
+	}
+	return p.wait(now, q)
+}
+
+// announce sets the headers that tell a client where it stands, those of the IETF's draft or those of the gateway.
+func (g grant) announce(h http.Header, q Quota, now time.Time, ietf bool) {
 	if !g.limited {
 		return
 	}
-	h.Set("X-RateLimit-Limit", strconv.Itoa(g.limit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(g.remaining))
+	if ietf {
+		h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, g.limit, int64(q.Window/time.Second)))
+		h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, g.remaining, int64((g.reset+time.Second-1)/time.Second)))
+	} else {
+		h.Set("X-RateLimit-Limit", strconv.Itoa(g.limit))
+		h.Set("X-RateLimit-Remaining", strconv.Itoa(g.remaining))
+	}
 	if g.admitted || !q.RetryAfter {
 		return
 	}

@@ -23,6 +23,12 @@ type Values struct {
 	Version int
 	// ProvisionalDays is how many days at the end of the record are not approved yet. 0: 365.
 	ProvisionalDays int
+	// Step is the time between two continuous values, 1s to 24h. 0: 6h; the real service has 15m.
+	Step time.Duration
+	// Sites is how many sites a query sees that names none, up to 10,000; every other site exists too. 0: 60.
+	Sites int
+	// HydrologicUnits is how many rows the table hydrologic-unit-codes has, up to 125,000. 0: 1,200.
+	HydrologicUnits int
 }
 
 func (v Values) withDefaults() Values {
@@ -35,6 +41,15 @@ func (v Values) withDefaults() Values {
 	if v.ProvisionalDays == 0 {
 		v.ProvisionalDays = 365
 	}
+	if v.Step == 0 {
+		v.Step = 6 * time.Hour
+	}
+	if v.Sites == 0 {
+		v.Sites = 60
+	}
+	if v.HydrologicUnits == 0 {
+		v.HydrologicUnits = 1_200
+	}
 	return v
 }
 
@@ -46,6 +61,9 @@ func (v Values) validate() error {
 		wrapField("values.last", errLast),
 		within("values.version", v.Version, 0, 10_000),
 		within("values.provisional_days", v.ProvisionalDays, 0, 1_000_000),
+		within("values.step", v.Step, time.Second, 24*time.Hour),
+		within("values.sites", v.Sites, 1, 10_000),
+		within("values.hydrologic_units", v.HydrologicUnits, 1, 125_000),
 		share("values.gap_share", v.GapShare),
 		share("values.no_data_share", v.NoDataShare),
 	}

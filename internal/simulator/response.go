@@ -21,6 +21,7 @@ type response struct {
 	bytes  int64 // body bytes sent
 	err    error // the first write that went wrong
 
+	charset  string // named in the content type
 	zipAsked bool
 	zip      *gzip.Writer
 	held     *bytes.Buffer
@@ -30,6 +31,9 @@ type response struct {
 func (o *response) start(status int, contentType string) {
 	o.status = status
 	h := o.w.Header()
+	if o.charset != "" {
+		contentType += "; charset=" + o.charset
+	}
 	h.Set("Content-Type", contentType)
 	if o.zipAsked && status == http.StatusOK {
 		h.Set("Content-Encoding", "gzip")
@@ -81,7 +85,7 @@ func (o *response) finish(ctx context.Context, f Fault) severing {
 		return severNot
 	}
 	o.w.WriteHeader(o.status)
-	body := o.held.Bytes()
+	body := spoiled(o.held.Bytes(), f.Kind)
 	half := len(body) / 2
 	_, _ = o.send(body[:half]) // send keeps the error
 	switch f.Kind {
@@ -98,6 +102,8 @@ func (o *response) finish(ctx context.Context, f Fault) severing {
 			o.err = err
 			return severAbort
 		}
+		_, _ = o.send(body[half:])
+	case FaultCharset, FaultDeclaredCharset, FaultRaggedRows, FaultDoubleHeader:
 		_, _ = o.send(body[half:])
 	default: // the second half is lost without a sign
 	}

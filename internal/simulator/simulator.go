@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -29,15 +30,18 @@ type Simulator struct {
 // state is everything that a change of the configuration replaces; a request keeps the one it arrived under.
 type state struct {
 	config Config
-	ledger *ledger
+	ledger *ledger // of X-Api-Key
+	open   *ledger // of open-hydro
 	script *script
-	record *record
+	world  *world
 }
 
 // route is one path of a fake service.
 type route struct {
 	methods []string
-	isPage  bool // answers rows and links, so that faults of pages can strike
+	form    form
+	// continued tells requests for a page behind the first; nil: those with a cursor in the query.
+	continued func(c *call) bool
 	// answer writes the whole answer to c.out and returns the number of rows in it.
 	answer func(c *call) int64
 }
@@ -53,13 +57,16 @@ func New(config Config) *Simulator {
 		now:  config.Now,
 		seen: newSight(config.LogSize),
 	}
-	s.routes = usgsRoutes(&s.buffers)
+	s.routes = s.ogcRoutes()
+	maps.Copy(s.routes, nwdcRoutes())
+	maps.Copy(s.routes, openHydroRoutes())
 	s.control = s.controlPaths()
 	s.state.Store(&state{
 		config: config,
 		ledger: newLedger(config.Quota),
 		script: newScript(config.Seed, config.Faults),
-		record: newRecord(config.Values),
+		open:   newLedger(config.OpenQuota),
+		world:  newWorld(config.Values),
 	})
 	return s
 }
@@ -78,15 +85,18 @@ func (s *Simulator) Update(change func(*Config)) error {
 		return fmt.Errorf("update simulator: %w", err)
 	}
 	config.Now, config.LogSize = old.config.Now, old.config.LogSize
-	next := &state{config: config, ledger: old.ledger, script: old.script, record: old.record}
+	next := &state{config: config, ledger: old.ledger, open: old.open, script: old.script, world: old.world}
 	if config.Quota != old.config.Quota {
 		next.ledger = newLedger(config.Quota)
+	}
+	if config.OpenQuota != old.config.OpenQuota {
+		next.open = newLedger(config.OpenQuota)
 	}
 	if config.Seed != old.config.Seed || !slices.Equal(config.Faults, old.config.Faults) {
 		next.script = newScript(config.Seed, config.Faults)
 	}
 	if config.Values != old.config.Values {
-		next.record = newRecord(config.Values)
+		next.world = newWorld(config.Values)
 	}
 	s.state.Store(next)
 	return nil
@@ -118,7 +128,7 @@ func (s *Simulator) RefillQuota() {
 	s.updating.Lock()
 	defer s.updating.Unlock()
 	next := *s.state.Load()
-	next.ledger = newLedger(next.config.Quota)
+	next.ledger, next.open = newLedger(next.config.Quota), newLedger(next.config.OpenQuota)
 	s.state.Store(&next)
 }
 

@@ -179,7 +179,7 @@ func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
 		t.Errorf("unknown collection: %d", w.Code)
 	}
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, oneSite, strings.NewReader("{}")))
+	s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, collectionsPath+"daily/schema", strings.NewReader("{}")))
 	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET" {
 		t.Errorf("POST: %d, Allow %q", w.Code, w.Header().Get("Allow"))
 	}

@@ -102,18 +102,31 @@ func (t *template) column(column string, s *series, site, parameter, statistic s
 	}
 }
 
-// geometry is the place of a site somewhere on the mainland; a few sites have none.
+// geometry is the place of a site.
 func (t *template) geometry(q *dailyQuery, seed uint64, site string) {
-	h := hashText(seed+2, site)
-	if q.skipGeometry || h%32 == 0 {
+	if q.skipGeometry {
 		t.put("null")
 		return
 	}
-	t.put(`{"type":"Point","coordinates":[-`)
-	t.text = strconv.AppendFloat(t.text, 70+float64(mix(h)%50_000_000)/1e6, 'f', 6, 64)
-	t.put(",")
-	t.text = strconv.AppendFloat(t.text, 28+float64(mix(h+1)%20_000_000)/1e6, 'f', 6, 64)
-	t.put("]}")
+	t.text = appendGeometry(t.text, seed, site)
+}
+
+// placeOf is somewhere on the mainland; a few sites have no place.
+func placeOf(seed uint64, site string) (longitude, latitude float64, placed bool) {
+	h := hashText(seed+2, site)
+	return -(70 + float64(mix(h)%50_000_000)/1e6), 28 + float64(mix(h+1)%20_000_000)/1e6, h%32 != 0
+}
+
+func appendGeometry(b []byte, seed uint64, site string) []byte {
+	x, y, placed := placeOf(seed, site)
+	if !placed {
+		return append(b, "null"...)
+	}
+	b = append(b, `{"type":"Point","coordinates":[`...)
+	b = strconv.AppendFloat(b, x, 'f', 6, 64)
+	b = append(b, ',')
+	b = strconv.AppendFloat(b, y, 'f', 6, 64)
+	return append(b, "]}"...)
 }
 
 // appendRow writes one row.
