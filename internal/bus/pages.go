@@ -173,9 +173,10 @@ func (r *partReader) page(ctx context.Context, query string, p messages.Position
 	return page, nil
 }
 
+// pageDigest covers where the cursor ends, too.
 func pageDigest(next string, rows []byte) string {
 	sum := sha256.New()
-	sum.Write([]byte(next))
+	fmt.Fprintf(sum, "%d\n%s", len(next), next)
 	sum.Write(rows)
 	return hex.EncodeToString(sum.Sum(nil))
 }

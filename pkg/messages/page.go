@@ -23,7 +23,7 @@ type Page struct {
 	Columns   []string  `json:"columns,omitempty"`
 	NextBytes int64     `json:"next_bytes"`      // length of the cursor of the next page
 	Bytes     int64     `json:"bytes"`           // of the rows, before compression
-	SHA256    string    `json:"sha256"`          // of the cursor and the rows, before compression, in hex
+	SHA256    string    `json:"sha256"`          // of the cursor's length, the cursor and the rows, before compression, in hex
 	Parts     int       `json:"parts,omitempty"` // messages that hold the beginning of the body; this one holds the rest
 	Ended     bool      `json:"ended,omitempty"` // instead of a page: the walk came to no end, and nobody goes on with it
 	Attempt   string    `json:"attempt"`         // that fetched this page
