@@ -187,11 +187,11 @@ func (c *chunk) stored(ctx context.Context, do func(context.Context) error) erro
 	switch {
 	case errors.Is(err, messages.ErrStoreFull):
 		return c.interrupt(messages.ServiceInterrupted, 0, err.Error(), time.Time{})
-	case errors.Is(err, messages.ErrInvalid):
-		return &failed{unstorable(err)}
 	case isUnusable(err):
 		c.log.Error("a stored page is lost or damaged; the page walk begins again", "error", err)
 		return &lostWalk{reason: err.Error()}
+	case errors.Is(err, messages.ErrInvalid):
+		return &failed{unstorable(err)}
 	}
 	return err
 }
