@@ -23,6 +23,7 @@ func failureOf(answer *service.ResponseError, class service.Class, item *message
 		if item.Asks != "" {
 			f.Hint += "; this chunk asks for " + item.Asks
 		}
+	default: // the message says it all
 	}
 	return f
 }

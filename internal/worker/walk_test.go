@@ -486,6 +486,7 @@ func TestACircleIsFoundOverProcessesAndFailsTheChunk(t *testing.T) {
 				t.Fatalf("result %+v, failure %+v", h, h.Failure)
 			}
 			contains(t, h.Failure.Message, c.failed)
+			r.queueIsEmpty()
 			// Tried again in a later run, the chunk does not go on where it failed.
 			if err := r.bus.RemoveAttempt(t.Context(), "q", "0", h.Attempt); err != nil {
 				t.Fatal(err)
@@ -512,6 +513,7 @@ func TestRefusedCredentialsCostNoStoredPage(t *testing.T) {
 	if h.Outcome != messages.OutcomeFailed || h.Failure.Class != "auth" {
 		t.Fatalf("result %+v", h)
 	}
+	r.queueIsEmpty()
 	if err := r.bus.RemoveAttempt(t.Context(), "q", "0", h.Attempt); err != nil {
 		t.Fatal(err)
 	}
