@@ -223,9 +223,6 @@ func (r *partReader) rowsOfPages(ctx context.Context, h *messages.ResultHeader) 
 	var rows []byte
 	for n := range h.StoredPages {
 		page, err := r.page(ctx, h.Query, h.Position, h.Walk, n, h.Bytes-int64(len(rows)))
-		if err == nil && page.header.Ended {
-			err = fmt.Errorf("%w: the walk has ended before", messages.ErrDamaged)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("page %d of %d: %w", n, h.Pages, err)
 		}
