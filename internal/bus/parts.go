@@ -76,6 +76,8 @@ func (b *Bus) leadersPart(ctx context.Context, subject string) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, questionLimit)
+	defer cancel()
 	msg, err := b.read(ctx, streamParts, request)
 	if err != nil || msg == nil {
 		return nil, err

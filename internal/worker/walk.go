@@ -120,6 +120,9 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 	if err := c.mayFollow(w, page.Next); err != nil {
 		return false, err
 	}
+	if err := c.wanted(); err != nil {
+		return false, err // what is stored for a query that is gone by now, nobody would remove
+	}
 	header := &messages.Page{
 		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Rows: int64(page.Count), Columns: page.Columns,
 		Worker: c.w.cfg.ID, Fetched: c.sent,

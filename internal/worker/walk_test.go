@@ -640,3 +640,25 @@ func TestAStoreThatCannotTellOfPagesLeavesTheItem(t *testing.T) {
 		t.Errorf("asked for %q", got)
 	}
 }
+
+func TestNothingIsStoredForAQueryThatIsGone(t *testing.T) {
+	r := newRig(t, 1, calm)
+	heard := make(chan messages.QueryState, 10)
+	asked := make(chan struct{})
+	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
+		close(asked)
+		for testkit.Receive(t, "word of the query", heard) != messages.Cancelled {
+		}
+		return pageAt(c.Cursor, 3, 0), nil
+	})
+	r.work("w1", script, func(s *setup) {
+		s.ports = func(p *worker.Ports) { p.Records = testkit.Hearing{Records: p.Records, Heard: heard} }
+	})
+	r.publish(items(1)...)
+	testkit.Receive(t, "request", onClose(asked))
+	r.setState(messages.Cancelled)
+	r.queueIsEmpty()
+	if n := testkit.Published(t, r.js, "PARTS"); n != 0 {
+		t.Errorf("%d pages were stored for a cancelled query", n)
+	}
+}
