@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,7 +26,7 @@ const markerTTL = time.Hour // a watcher that was away for less than this still 
 // EmbeddedLimits shares the embedded server's store between the streams, so that full results cannot choke the rest.
 func (s *Server) EmbeddedLimits() Limits {
 	small := min(256<<20, s.max/20)
-	return Limits{Items: small, Events: small, Results: s.max / 100 * 45, Parts: s.max / 100 * 35}
+	return Limits{Items: small, Events: small, Results: s.max / 100 * 40, Parts: s.max / 100 * 40}
 }
 
 // Ensure creates the streams and buckets that do not exist yet, and sets on those that do the settings that the
@@ -48,17 +49,17 @@ func (b *Bus) Ensure(ctx context.Context, cfg AssetConfig) error {
 }
 
 func streams(limits Limits) []jetstream.StreamConfig {
-	firstWriteWins := func(name, subjects string, retention jetstream.RetentionPolicy, maxBytes int64) jetstream.StreamConfig {
+	firstWriteWins := func(name string, retention jetstream.RetentionPolicy, maxBytes int64, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
-			Name: name, Subjects: []string{subjects}, Retention: retention, Storage: jetstream.FileStorage,
+			Name: name, Subjects: subjects, Retention: retention, Storage: jetstream.FileStorage,
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 			MaxBytes: orUnlimited(maxBytes), AllowDirect: true, AllowAtomicPublish: true,
 		}
 	}
 	return []jetstream.StreamConfig{
-		firstWriteWins(streamItems, "braid.item.>", jetstream.WorkQueuePolicy, limits.Items),
-		firstWriteWins(streamResults, "braid.result.>", jetstream.LimitsPolicy, limits.Results),
-		firstWriteWins(streamParts, "braid.part.>", jetstream.LimitsPolicy, limits.Parts),
+		firstWriteWins(streamItems, jetstream.WorkQueuePolicy, limits.Items, "braid.item.>"),
+		firstWriteWins(streamResults, jetstream.LimitsPolicy, limits.Results, "braid.result.>"),
+		firstWriteWins(streamParts, jetstream.LimitsPolicy, limits.Parts, "braid.part.>", "braid.page.>"),
 		{
 			Name: streamEvents, Subjects: []string{"braid.event.>"}, Retention: jetstream.LimitsPolicy,
 			Storage: jetstream.FileStorage, Discard: jetstream.DiscardOld, MaxAge: 30 * 24 * time.Hour,
@@ -96,11 +97,13 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) err
 		return err
 	}
 	have := stream.CachedInfo().Config
-	if have.Discard == want.Discard && have.DiscardNewPerSubject == want.DiscardNewPerSubject &&
+	missing := slices.DeleteFunc(slices.Clone(want.Subjects), func(s string) bool { return slices.Contains(have.Subjects, s) })
+	if len(missing) == 0 && have.Discard == want.Discard && have.DiscardNewPerSubject == want.DiscardNewPerSubject &&
 		have.MaxMsgsPerSubject == want.MaxMsgsPerSubject && have.AllowDirect == want.AllowDirect && have.Retention == want.Retention {
 		return nil
 	}
 	want.MaxBytes, want.Replicas = have.MaxBytes, have.Replicas
+	want.Subjects = append(slices.Clone(have.Subjects), missing...) // a newer version may need one that this does not know
 	_, err = b.js.UpdateStream(ctx, want)
 	return err
 }

@@ -7,6 +7,8 @@
 //   - RESULTS keeps one message per subject and refuses a second, so the first result of a position wins for ever.
 //   - ITEMS does the same while an item is stored, so publishing an item that is still queued is refused.
 //   - A result's parts are not a result: only the message under the position's own subject is, and it is one write.
+//   - PARTS keeps one message per subject, too, so that a walk over a chunk's pages cannot fork: of two attempts that go on with
+//     the same walk one stores the next page, and the other one takes that.
 //
 // A message that was damaged on disk is passed over by the server, which nevertheless goes on counting it, and can neither
 // deliver nor remove it, until it reads its blocks anew. So nothing here waits for a count to be reached; and the embedded

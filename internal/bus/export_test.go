@@ -11,9 +11,11 @@ func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 // Conn is the connection itself.
 func (b *Bus) Conn() *nats.Conn { return b.nc }
 
-// PartSubject, ResultSubject and ItemSubject are where things are stored.
+// PartSubject, PageSubject, PagePieceSubject, ResultSubject and ItemSubject are where things are stored.
 var (
-	PartSubject   = partSubject
-	ResultSubject = resultSubject
-	ItemSubject   = itemSubject
+	PartSubject      = partSubject
+	PageSubject      = pageSubject
+	PagePieceSubject = pagePieceSubject
+	ResultSubject    = resultSubject
+	ItemSubject      = itemSubject
 )

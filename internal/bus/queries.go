@@ -152,6 +152,7 @@ func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
 		{streamItems, itemsOf(q.Service, q.ID)},
 		{streamResults, resultsOf(q.ID)},
 		{streamParts, partsOf(q.ID)},
+		{streamParts, pagesOf(q.ID)},
 		{streamEvents, eventsOf(q.ID)},
 	}
 	for _, p := range purges {

@@ -66,7 +66,8 @@ func (b *Bus) leadersResult(ctx context.Context, query string, p messages.Positi
 	return &found, err
 }
 
-// removeResult removes the very message that was read. The parts go after it: without it they are nobody's.
+// removeResult removes the very message that was read. The parts go after it: without it they are nobody's. Stored pages
+// stay: whoever runs the chunk again goes on behind them, or finds that one is damaged and begins anew.
 func (b *Bus) removeResult(ctx context.Context, query string, found storedResult) error {
 	stream, err := b.js.Stream(ctx, streamResults)
 	if err == nil {
@@ -81,12 +82,17 @@ func (b *Bus) removeResult(ctx context.Context, query string, found storedResult
 	return b.purge(ctx, streamParts, partsOfAttempt(query, found.header.Attempt))
 }
 
-// mostListed bounds the parts of one query that are looked through at once: those of 100 GB.
+// RemovePages removes the stored pages of all walks of a position whose rows no result will have.
+func (b *Bus) RemovePages(ctx context.Context, query string, p messages.Position) error {
+	return b.purge(ctx, streamParts, allAt(query, p))
+}
+
+// mostListed bounds the parts and pages that are looked through at once: parts of 100 GB.
 const mostListed = 200_000
 
-// RemoveOrphans removes the parts of a query's attempts that keep does not want: those of attempts that never became a
-// result. A stream with too many parts to look through is left as it is.
-func (b *Bus) RemoveOrphans(ctx context.Context, query string, keep func(attempt string) bool) error {
+// RemoveOrphans removes what a query's attempts and walks have stored when keep does not want their ids: those that never
+// became a result. A stream with too many parts to look through is left as it is.
+func (b *Bus) RemoveOrphans(ctx context.Context, query string, keep func(id string) bool) error {
 	stream, err := b.js.Stream(ctx, streamParts)
 	if err != nil {
 		return fmt.Errorf("look for parts of %s: %w", query, translate(err))
@@ -94,21 +100,33 @@ func (b *Bus) RemoveOrphans(ctx context.Context, query string, keep func(attempt
 	if n := stream.CachedInfo().State.NumSubjects; n == 0 || n > mostListed {
 		return nil
 	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(partsOf(query)))
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(partsAndPagesOf(query)))
 	if err != nil {
 		return fmt.Errorf("look for parts of %s: %w", query, translate(err))
 	}
 	orphans := map[string]struct{}{}
 	for subject := range info.State.Subjects {
-		attempt, _, _ := strings.Cut(strings.TrimPrefix(subject, strings.TrimSuffix(partsOf(query), ">")), ".")
-		if !keep(attempt) {
-			orphans[attempt] = struct{}{}
+		if id, all := owner(subject); !keep(id) {
+			orphans[all] = struct{}{}
 		}
 	}
-	for attempt := range orphans {
-		if err := b.purge(ctx, streamParts, partsOfAttempt(query, attempt)); err != nil {
+	for all := range orphans {
+		if err := b.purge(ctx, streamParts, all); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// owner tells of a subject of PARTS the id of the attempt or walk that it belongs to, and the subjects of all that does.
+func owner(subject string) (id, all string) {
+	tokens := strings.Split(subject, ".")
+	at := 3
+	if tokens[1] == "page" {
+		at = 4
+	}
+	if len(tokens) <= at {
+		return "", subject
+	}
+	return tokens[at], strings.Join(tokens[:at+1], ".") + ".>"
 }

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,9 +10,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/braidhq/braid/pkg/messages"
 )
@@ -21,94 +18,98 @@ import (
 // resultHeader is the NATS header that carries the result header, so that a headers-only consumer sees all it needs.
 const resultHeader = "Braid-Result"
 
-// ResultWriter collects the rows of one attempt at a chunk: compressed, a bounded part at a time, so that a chunk of
-// any size takes the memory of a few parts. Nothing that it writes is a result before Commit. Not for concurrent use.
+// ResultWriter collects the rows of one attempt at a chunk. Pages that are followed by another are stored as they come
+// (Store), so that whoever runs the chunk after an interruption goes on behind them (Continue); the rows of the last page
+// (Write) are compressed, a bounded part at a time. Nothing is a result before Commit. Not for concurrent use.
 type ResultWriter struct {
 	bus     *Bus
 	query   string
 	attempt string
-	enc     *zstd.Encoder
-	packed  bytes.Buffer
-	sum     hash.Hash
+	packer  *packer
+	sum     hash.Hash // of all rows
 	bytes   int64
-	parts   int
+	walk    string // of the stored pages
+	pages   int    // stored
+	unsure  bool   // the result may be stored
 }
 
 // NewResult begins the result of an attempt.
 func (b *Bus) NewResult(query, attempt string) *ResultWriter {
-	w := &ResultWriter{bus: b, query: query, attempt: attempt, sum: sha256.New()}
-	// With a buffer as its writer and these options, making an encoder cannot fail.
-	w.enc, _ = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	w := &ResultWriter{bus: b, query: query, attempt: attempt, walk: attempt, sum: sha256.New()}
+	w.packer = newPacker(b, w.partSubject)
 	return w
 }
 
-// Write adds rows. It publishes what is more than a message holds.
+func (w *ResultWriter) partSubject(n int) string { return partSubject(w.query, w.attempt, n) }
+
+// Write adds rows of the last page, which no stored page can follow. It publishes what is more than a message holds.
 func (w *ResultWriter) Write(ctx context.Context, rows []byte) error {
+	w.add(rows)
+	return w.packer.write(ctx, rows)
+}
+
+func (w *ResultWriter) add(rows []byte) {
 	w.sum.Write(rows)
 	w.bytes += int64(len(rows))
-	if _, err := w.enc.Write(rows); err != nil {
-		return fmt.Errorf("compress rows: %w", err)
-	}
-	for w.packed.Len() > w.bus.inline {
-		if err := w.publishPart(ctx, w.packed.Next(w.bus.inline)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-func (w *ResultWriter) publishPart(ctx context.Context, body []byte) error {
-	msg := nats.NewMsg(partSubject(w.query, w.attempt, w.parts))
-	msg.Data = bytes.Clone(body)
-	_, err := w.bus.publish(ctx, msg)
-	// The attempt's id is its own: a part that exists is this one, published before an answer was lost.
-	if err != nil && !errors.Is(err, messages.ErrExists) {
-		return fmt.Errorf("store part %d: %w", w.parts, err)
-	}
-	w.parts++
-	return nil
-}
-
-// Commit makes the attempt's rows the position's result, all at once, and fills h's bytes, digest and parts. When another
+// Commit makes the rows the position's result, all at once, and fills what h says about how they are stored. When another
 // attempt's result is there already, the error wraps messages.ErrExists and that one stays.
 func (w *ResultWriter) Commit(ctx context.Context, h *messages.ResultHeader) error {
-	if err := w.enc.Close(); err != nil {
-		return fmt.Errorf("compress rows: %w", err)
+	rest, err := w.packer.close(ctx)
+	if err != nil {
+		return err
 	}
-	if w.parts > 0 {
-		for w.packed.Len() > 0 {
-			if err := w.publishPart(ctx, w.packed.Next(w.bus.inline)); err != nil {
-				return err
-			}
+	if w.packer.pieces > 0 {
+		if err := w.packer.publishAbove(ctx, 0); err != nil {
+			return err
 		}
+		rest = nil
 	}
-	h.Bytes, h.SHA256, h.Parts, h.Attempt = w.bytes, hex.EncodeToString(w.sum.Sum(nil)), w.parts, w.attempt
+	h.Bytes, h.SHA256, h.Parts, h.Attempt = w.bytes, hex.EncodeToString(w.sum.Sum(nil)), w.packer.pieces, w.attempt
+	h.Walk, h.StoredPages = "", w.pages
+	if w.pages > 0 {
+		h.Walk = w.walk
+	}
 	head, err := h.Encode()
 	if err != nil {
 		return err
 	}
 	msg := nats.NewMsg(resultSubject(h.Query, h.Position))
 	msg.Header.Set(resultHeader, string(head))
-	msg.Data = w.packed.Bytes()
+	msg.Data = rest
 	again, err := w.bus.publish(ctx, msg)
-	if err == nil || !errors.Is(err, messages.ErrExists) {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, messages.ErrExists):
+		// The parts stay when the result may be stored all the same: without them it would be damaged.
+		w.unsure = again || !isRefusal(err)
 		return err
-	}
-	// A refusal after a lost answer may be the echo of this very result.
-	if again {
-		if have, loadErr := w.bus.loadResult(ctx, h.Query, h.Position); loadErr == nil && have.header.Attempt == w.attempt {
+	case again:
+		// A refusal after a lost answer may be the echo of this very result.
+		have, loadErr := w.bus.loadResult(ctx, h.Query, h.Position)
+		if loadErr == nil && have.header.Attempt == w.attempt {
 			return nil
 		}
+		w.unsure = loadErr != nil
 	}
 	return errors.Join(err, w.Abort(ctx))
 }
 
-// Abort removes the parts that the attempt has stored.
+// Abort removes the parts that the attempt has stored, unless they may be a result's. Its stored pages stay: the next
+// attempt goes on behind them.
 func (w *ResultWriter) Abort(ctx context.Context) error {
-	if w.parts == 0 {
+	if w.packer.pieces == 0 || w.unsure {
 		return nil
 	}
 	return w.bus.purge(ctx, streamParts, partsOfAttempt(w.query, w.attempt))
+}
+
+// isRefusal tells the errors of publish with which nothing was stored.
+func isRefusal(err error) bool {
+	return errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) || errors.Is(err, nats.ErrMaxPayload) ||
+		code(err) != 0 && !errors.Is(err, messages.ErrUnreachable)
 }
 
 // publishTry bounds one try of publish: what a dying server swallowed is never answered, however long ctx would wait.
@@ -122,8 +123,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (again bool, err error
 		fresh.Data = msg.Data
 		maps.Copy(fresh.Header, msg.Header)
 		err := b.tryPublish(ctx, fresh)
-		if err = b.refused(err); err == nil || errors.Is(err, messages.ErrExists) || errors.Is(err, messages.ErrStoreFull) ||
-			errors.Is(err, nats.ErrMaxPayload) || ctx.Err() != nil || code(err) != 0 && !errors.Is(err, messages.ErrUnreachable) {
+		if err = b.refused(err); err == nil || isRefusal(err) || ctx.Err() != nil {
 			return again, err
 		}
 		again = true
@@ -191,18 +191,26 @@ func (b *Bus) Result(ctx context.Context, query string, p messages.Position) (*m
 	return found.header, rows, nil
 }
 
-// rows reads a result's rows and checks them.
+// rows reads a result's rows, page by page, and checks them.
 func (b *Bus) rows(ctx context.Context, found storedResult) ([]byte, error) {
-	h, body := found.header, found.body
-	if h.Parts > 0 {
-		var err error
-		if body, err = b.collectParts(ctx, h); err != nil {
-			return nil, err
-		}
+	h := found.header
+	reader := b.readParts()
+	rows, err := reader.rowsOfPages(ctx, h)
+	if err != nil {
+		return nil, err
 	}
-	rows, err := decompress(body, h.Bytes)
+	body, err := reader.collect(ctx, h.Parts, func(n int) string { return partSubject(h.Query, h.Attempt, n) }, found.body)
+	if err != nil {
+		return nil, err
+	}
+	last, err := decompress(body, h.Bytes-int64(len(rows)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", messages.ErrDamaged, err)
+	}
+	if h.StoredPages == 0 {
+		rows = last
+	} else {
+		rows = append(rows, last...)
 	}
 	if sum := sha256.Sum256(rows); int64(len(rows)) != h.Bytes || hex.EncodeToString(sum[:]) != h.SHA256 {
 		return nil, fmt.Errorf("%w: the rows do not match their digest", messages.ErrDamaged)
@@ -210,23 +218,17 @@ func (b *Bus) rows(ctx context.Context, found storedResult) ([]byte, error) {
 	return rows, nil
 }
 
-func (b *Bus) collectParts(ctx context.Context, h *messages.ResultHeader) ([]byte, error) {
-	stream, err := b.js.Stream(ctx, streamParts)
-	if err != nil {
-		return nil, translate(err)
-	}
-	var body bytes.Buffer
-	for n := range h.Parts {
-		msg, err := stream.GetLastMsgForSubject(ctx, partSubject(h.Query, h.Attempt, n))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil, fmt.Errorf("part %d of %d: %w", n, h.Parts, messages.ErrDamaged)
-		}
+// rowsOfPages reads the rows of the pages that were stored before the result, never more than the result has.
+func (r *partReader) rowsOfPages(ctx context.Context, h *messages.ResultHeader) ([]byte, error) {
+	var rows []byte
+	for n := range h.StoredPages {
+		page, err := r.page(ctx, h.Query, h.Position, h.Walk, n, h.Bytes-int64(len(rows)))
 		if err != nil {
-			return nil, fmt.Errorf("part %d of %d: %w", n, h.Parts, translate(err))
+			return nil, fmt.Errorf("page %d of %d: %w", n, h.Pages, err)
 		}
-		body.Write(msg.Data)
+		rows = append(rows, page.rows...)
 	}
-	return body.Bytes(), nil
+	return rows, nil
 }
 
 // HasResult tells whether a position has a result, be it one that only a newer Braid can read.

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/braidhq/braid/pkg/messages"
 )
@@ -44,6 +45,37 @@ func partSubject(query, attempt string, n int) string {
 func partsOfAttempt(query, attempt string) string {
 	return fmt.Sprintf("braid.part.%s.%s.*", query, attempt)
 }
+
+// A page's subject holds the walk that it belongs to: whoever goes on with the walk writes the next one, and only one can.
+func pageSubject(query string, p messages.Position, walk string, page int) string {
+	return fmt.Sprintf("braid.page.%s.%s.%s.%d", query, positionToken(p), walk, page)
+}
+
+// pagePieceSubject is for what the message of a page does not hold. Two attempts may be at the same page.
+func pagePieceSubject(query string, p messages.Position, walk string, page int, attempt string, n int) string {
+	return fmt.Sprintf("%s.%s.%d", pageSubject(query, p, walk, page), attempt, n)
+}
+
+func pagePiecesOf(query string, p messages.Position, walk string, page int, attempt string) string {
+	return fmt.Sprintf("%s.%s.*", pageSubject(query, p, walk, page), attempt)
+}
+
+// pagesAt is the pages of a position's walks, without their pieces.
+func pagesAt(query string, p messages.Position) string {
+	return fmt.Sprintf("braid.page.%s.%s.*.*", query, positionToken(p))
+}
+
+func allAt(query string, p messages.Position) string {
+	return fmt.Sprintf("braid.page.%s.%s.>", query, positionToken(p))
+}
+
+func pagesOf(query string) string { return fmt.Sprintf("braid.page.%s.>", query) }
+
+// positionToken keeps a position in one token, so that those of its children do not match.
+func positionToken(p messages.Position) string { return strings.ReplaceAll(string(p), ".", "-") }
+
+// partsAndPagesOf is all that PARTS holds of a query.
+func partsAndPagesOf(query string) string { return fmt.Sprintf("braid.*.%s.>", query) }
 
 func partsOf(query string) string { return fmt.Sprintf("braid.part.%s.>", query) }
 

@@ -32,7 +32,7 @@ type driver struct {
 	items   map[messages.Position]*messages.Item
 	recheck bool                // items may be with workers already, from a coordinator before this one
 	newer   *messages.Stop      // a result that this build cannot read: the run cannot go on
-	kept    map[string]struct{} // attempts whose parts are a result's
+	kept    map[string]struct{} // attempts and walks whose parts and pages are a result's
 
 	next      func() (planner.Chunk, bool)
 	stop      func()
@@ -189,8 +189,8 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 	case caughtUp:
 		d.behind--
 	case *messages.ResultHeader:
-		if m.Parts > 0 {
-			d.kept[m.Attempt] = struct{}{}
+		for _, id := range m.StoredUnder() {
+			d.kept[id] = struct{}{}
 		}
 		if m.Position.IsChild() || m.Position.Index() >= d.at.query.Chunks {
 			d.log.Error("a result of a position that the plan does not have is left alone", "position", m.Position)
@@ -298,11 +298,11 @@ func (d *driver) settle(ctx context.Context, action resume.Action) error {
 	return d.superseded(ctx, d.save(ctx, action.State, action.Stop))
 }
 
-// tidy removes the parts of attempts that never became a result, such as those of workers that were killed. Every position
+// tidy removes the parts and pages of attempts that never became a result, such as those of workers that were killed. Every position
 // has its result now: no attempt that is still under way can make a result of its parts.
 func (d *driver) tidy(ctx context.Context) {
-	err := d.c.ports.Results.RemoveOrphans(ctx, d.at.id, func(attempt string) bool {
-		_, kept := d.kept[attempt]
+	err := d.c.ports.Results.RemoveOrphans(ctx, d.at.id, func(id string) bool {
+		_, kept := d.kept[id]
 		return kept
 	})
 	if err != nil {

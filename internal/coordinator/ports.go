@@ -63,8 +63,8 @@ type Rows interface {
 	RemoveDamaged(ctx context.Context, query string, p messages.Position) error
 	// RemoveAttempt removes a position's result when it is that attempt's.
 	RemoveAttempt(ctx context.Context, query string, p messages.Position, attempt string) error
-	// RemoveOrphans removes the parts of attempts that keep does not want.
-	RemoveOrphans(ctx context.Context, query string, keep func(attempt string) bool) error
+	// RemoveOrphans removes the parts of attempts and the pages of walks that keep does not want.
+	RemoveOrphans(ctx context.Context, query string, keep func(id string) bool) error
 }
 
 // Services stores what workers need to know of services.

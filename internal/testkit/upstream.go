@@ -17,6 +17,8 @@ import (
 type Call struct {
 	Task   string // the item's task, as it is
 	Cursor string
+	Pages  int // of the walk before this call
+	Rows   int64
 	Try    int // 1 for the first call with this task and cursor
 }
 
@@ -37,7 +39,7 @@ func NewScript(answer func(context.Context, Call) (service.Page, error)) *Script
 // FetchPage is service.Adapter's.
 func (s *Script) FetchPage(ctx context.Context, task json.RawMessage, at service.Walk) (service.Page, error) {
 	s.mu.Lock()
-	call := Call{Task: string(task), Cursor: at.Cursor, Try: 1}
+	call := Call{Task: string(task), Cursor: at.Cursor, Pages: at.Pages, Rows: at.Rows, Try: 1}
 	for _, earlier := range s.calls {
 		if earlier.Task == call.Task && earlier.Cursor == at.Cursor {
 			call.Try++

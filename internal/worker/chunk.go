@@ -19,22 +19,23 @@ type chunk struct {
 	w        *Worker
 	item     *messages.Item
 	again    bool // the item, or one like it, may have been run before
+	begun    bool // this run of the item has fetched a page of the walk under way
 	log      *slog.Logger
 	up       *Upstream
 	attempt  string // of the walk under way
 	slot     *lease.Slot
-	held     uint64         // generation of the slot of the last request
-	releases sync.WaitGroup // of slots given back beside the work
-	refusal  *service.ResponseError
+	held     uint64                // generation of the slot of the last request
+	sent     time.Time             // the last request
+	releases sync.WaitGroup        // of slots given back beside the work
 	header   messages.ResultHeader // what is counted for the result
 }
 
-const maxWalks = 4 // of one item, when its cursors keep going
+const maxWalks = 4 // of one run of an item, when its cursors keep going
 
 func newChunk(in *intake, d Delivery) *chunk {
 	item := d.Item()
 	return &chunk{
-		in: in, w: in.worker, item: item, again: d.Redelivered() || item.Recheck,
+		in: in, w: in.worker, item: item, again: d.Redelivered() || item.Recheck || item.Run > 1,
 		log: in.worker.log.With("query", item.Query, "position", item.Position),
 		header: messages.ResultHeader{
 			V: messages.Version, Query: item.Query, Run: item.Run, Position: item.Position,
@@ -56,99 +57,39 @@ func (c *chunk) run(ctx context.Context) error {
 	}
 	up, err := c.w.ports.Upstreams.Upstream(ctx, c.item)
 	if refused, ok := errors.AsType[*service.ResponseError](err); ok {
-		return c.commitFailure(ctx, failureOf(refused))
+		return c.commitFailure(ctx, failureOf(refused, refused.Class, c.item))
 	}
 	if err != nil {
 		return err
 	}
 	c.up = up
-	for walk := 1; ; walk++ {
-		err := c.walk(ctx)
+	for walks := 1; ; walks++ {
+		err := c.walk(ctx, c.again && walks == 1)
 		var fail *failed
+		var lost *lostWalk
 		switch {
 		case errors.As(err, &fail):
 			return c.commitFailure(ctx, fail.failure)
-		case errors.Is(err, errAgain) && walk < maxWalks:
-			continue
-		case errors.Is(err, errAgain):
-			return c.interrupt(messages.ServiceInterrupted, c.refusal.Status, c.refusal.Message, time.Time{})
+		case errors.Is(err, errSplit):
+			return c.commitSplit(ctx)
+		case errors.As(err, &lost) && walks < maxWalks:
+			c.log.Info("the page walk begins again", "status", lost.status, "reason", lost.reason)
+		case lost != nil:
+			return c.interrupt(messages.ServiceInterrupted, lost.status, lost.reason, time.Time{})
 		default:
 			return err
 		}
 	}
 }
 
-// walk fetches all pages and commits them as one result.
-func (c *chunk) walk(ctx context.Context) error {
-	c.attempt = c.w.ports.NewID()
-	c.header.Rows, c.header.Pages = 0, 0
-	result := c.w.ports.Results.NewResult(c.item.Query, c.attempt)
-	columns, err := c.pages(ctx, result)
-	if err == nil {
-		c.release(ctx) // the last request has been answered; the commit needs no slot
-		err = c.commit(ctx, result, columns)
-		if err == nil {
-			return nil
-		}
-	}
-	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if abortErr := result.Abort(tidy); abortErr != nil {
-		c.log.Warn("parts of an attempt without a result are left behind", "attempt", c.attempt, "error", abortErr)
-	}
-	return err
-}
-
-// pages walks from the first page to the last and returns the names of the columns seen, in first-seen order.
-func (c *chunk) pages(ctx context.Context, result Result) ([]string, error) {
-	var columns []string
-	known, seen := map[string]bool{}, map[string]bool{}
-	for cursor := ""; ; {
-		page, err := c.page(ctx, service.Walk{Cursor: cursor, Pages: c.header.Pages, Rows: c.header.Rows})
-		if err != nil {
-			return nil, err
-		}
-		if err := result.Write(ctx, page.Rows); errors.Is(err, messages.ErrInvalid) {
-			return nil, &failed{unstorable(err)}
-		} else if err != nil {
-			return nil, err
-		}
-		c.header.Pages++
-		c.header.Rows += int64(page.Count)
-		for _, name := range page.Columns {
-			if !known[name] {
-				known[name] = true
-				columns = append(columns, name)
-			}
-		}
-		if page.Next == "" || page.Next == cursor && c.up.RepeatEnd {
-			return columns, nil
-		}
-		if seen[page.Next] {
-			return nil, &failed{&messages.Failure{
-				Class:   string(service.ClassBadPage),
-				Message: fmt.Sprintf("after page %d the service names a next page that this walk has seen: its pages go in a circle", c.header.Pages),
-			}}
-		}
-		if c.header.Pages >= c.up.MaxPages {
-			return nil, &failed{&messages.Failure{
-				Class:   string(service.ClassBadPage),
-				Message: fmt.Sprintf("more than %d pages", c.up.MaxPages),
-				Hint:    "narrow the query, or raise paging.max_pages in the service definition",
-			}}
-		}
-		seen[page.Next] = true
-		cursor = page.Next
-	}
-}
-
-func (c *chunk) commit(ctx context.Context, result Result, columns []string) error {
+func (c *chunk) commit(ctx context.Context, w *walk) error {
 	h := c.header
-	h.Outcome, h.Columns, h.Finished, h.Generation = messages.OutcomeRows, columns, c.w.ports.Now(), c.held
+	h.Outcome, h.Columns, h.Doubted = messages.OutcomeRows, w.columns, w.doubted
 	if h.Rows == 0 {
 		h.Outcome = messages.OutcomeEmpty
 	}
-	return c.store(ctx, result, &h)
+	_, err := c.store(ctx, w.result, &h)
+	return err
 }
 
 // commitFailure makes the failure the position's result: it would fail the same way every time.
@@ -156,26 +97,43 @@ func (c *chunk) commitFailure(ctx context.Context, f *messages.Failure) error {
 	f.Message, f.Hint = messages.Text(f.Message), messages.Text(f.Hint)
 	c.log.Warn("chunk failed", "class", f.Class, "status", f.Status, "message", f.Message)
 	h := c.header
-	h.Outcome, h.Rows, h.Finished, h.Generation, h.Failure = messages.OutcomeFailed, 0, c.w.ports.Now(), c.held, f
-	return c.store(ctx, c.w.ports.Results.NewResult(c.item.Query, c.w.ports.NewID()), &h)
+	h.Outcome, h.Rows, h.Failure = messages.OutcomeFailed, 0, f
+	_, err := c.store(ctx, c.w.ports.Results.NewResult(c.item.Query, c.w.ports.NewID()), &h)
+	return err
 }
 
-func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHeader) error {
+// commitSplit makes it the position's result that its children follow. No row of its pages will be anybody's.
+func (c *chunk) commitSplit(ctx context.Context) error {
+	h := c.header
+	h.Outcome, h.Rows, h.Pages = messages.OutcomeSplit, 0, 0
+	stored, err := c.store(ctx, c.w.ports.Results.NewResult(c.item.Query, c.w.ports.NewID()), &h)
+	if err != nil || !stored || c.header.Pages == 0 && !c.again {
+		return err
+	}
+	if err := c.w.ports.Results.RemovePages(ctx, c.item.Query, c.item.Position); err != nil {
+		c.log.Warn("pages of a split chunk are left behind", "error", err)
+	}
+	return nil
+}
+
+// store commits a result. stored: it is this one, and not one that was there first.
+func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHeader) (stored bool, err error) {
+	h.Finished, h.Generation = c.w.ports.Now(), c.held
 	ctx, cancel := context.WithTimeout(ctx, c.w.cfg.Commit)
 	defer cancel()
-	err := result.Commit(ctx, h)
+	err = result.Commit(ctx, h)
 	switch {
 	case errors.Is(err, messages.ErrExists):
 		c.log.Info("another attempt's result was there first; this one is dropped", "attempt", h.Attempt)
-		return nil
+		return false, nil
 	case errors.Is(err, messages.ErrStoreFull):
-		return c.interrupt(messages.ServiceInterrupted, 0, err.Error(), time.Time{})
+		return false, c.interrupt(messages.ServiceInterrupted, 0, err.Error(), time.Time{})
 	case errors.Is(err, messages.ErrInvalid) && h.Outcome != messages.OutcomeFailed:
-		return &failed{unstorable(err)}
+		return false, &failed{unstorable(err)}
 	case err != nil:
-		return fmt.Errorf("commit: %w", err)
+		return false, fmt.Errorf("commit: %w", err)
 	}
-	return nil
+	return true, nil
 }
 
 // interrupt ends the item with an interruption.
@@ -207,13 +165,4 @@ func (c *chunk) release(ctx context.Context) {
 			c.log.Warn("slot not released; it expires", "error", err)
 		}
 	})
-}
-
-func failureOf(e *service.ResponseError) *messages.Failure {
-	hints := map[service.Class]string{
-		service.ClassTooLarge:   "ask for less in one request: raise max_chunks, or narrow the query",
-		service.ClassAuth:       "check the credentials of the service where the workers run",
-		service.ClassBadRequest: "check the query's parameters",
-	}
-	return &messages.Failure{Class: string(e.Class), Status: e.Status, Message: e.Message, Hint: hints[e.Class]}
 }

@@ -125,18 +125,7 @@ func TestWhatCameUnderALostLeaseIsThrownAway(t *testing.T) {
 		if c.Try > 1 {
 			return testkit.Rows("good", 0, 1, ""), nil
 		}
-		for i := range 2 { // whichever slot it holds becomes somebody else's
-			key := []string{"rivers.0", "rivers.1"}[i]
-			for {
-				e, err := r.bus.Leases().Get(ctx, key)
-				if err != nil || len(e.Value) == 0 {
-					break
-				}
-				if _, err = r.bus.Leases().Put(ctx, key, []byte("somebody else"), e.Revision, time.Second); err == nil {
-					break
-				}
-			}
-		}
+		r.steal(ctx)
 		<-ctx.Done()
 		close(stolen)
 		return testkit.Rows("lost", 0, 1, ""), nil
@@ -150,6 +139,21 @@ func TestWhatCameUnderALostLeaseIsThrownAway(t *testing.T) {
 	}
 	if n := len(script.Calls()); n != 2 {
 		t.Errorf("%d requests, want 2", n)
+	}
+}
+
+// steal makes the slots of the service somebody else's, whichever a worker holds.
+func (r *rig) steal(ctx context.Context) {
+	for _, key := range []string{"rivers.0", "rivers.1"} {
+		for {
+			e, err := r.bus.Leases().Get(ctx, key)
+			if err != nil || len(e.Value) == 0 {
+				break
+			}
+			if _, err = r.bus.Leases().Put(ctx, key, []byte("somebody else"), e.Revision, time.Second); err == nil {
+				break
+			}
+		}
 	}
 }
 

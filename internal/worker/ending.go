@@ -22,14 +22,24 @@ var (
 	errDropped = errors.New("the query was cancelled, or asks for this position in a later run")
 	// errLost ends an item whose lease could not be trusted to its end: what was fetched under it is thrown away.
 	errLost = errors.New("the lease was lost")
-	// errAgain asks for the walk to begin again: its cursors are gone.
-	errAgain = errors.New("the page walk begins again")
+	// errSplit ends an item whose chunk is too large for the service, and can be divided.
+	errSplit = errors.New("the chunk is too large and is split")
 )
 
-// unstorable is the failure of a chunk whose result no store takes: fetching it again would give the same.
-func unstorable(err error) *messages.Failure {
-	return &messages.Failure{
-		Class: string(service.ClassBadPage), Message: "the result cannot be stored: " + err.Error(),
-		Hint: "ask for less in one request: raise max_chunks, or narrow the query",
+// lostWalk asks for the walk to begin again: nobody can go on with it.
+type lostWalk struct {
+	status int // HTTP status, 0 when it was not the service that said so
+	reason string
+}
+
+func (e *lostWalk) Error() string { return "the page walk begins again: " + e.reason }
+
+// endsWalk tells whether nobody is to go on behind the pages stored so far: their cursors are gone, or lead to what failed. A
+// refusal of credentials says nothing of the walk.
+func endsWalk(err error) bool {
+	if fail, ok := errors.AsType[*failed](err); ok {
+		return fail.failure.Class != string(service.ClassAuth)
 	}
+	_, lost := errors.AsType[*lostWalk](err)
+	return lost || errors.Is(err, errSplit)
 }

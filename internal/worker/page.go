@@ -30,12 +30,11 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 		case !errors.As(err, &answer):
 			return service.Page{}, err
 		}
-		c.refusal = answer
 		switch answer.Class {
 		case service.ClassNoData:
 			return service.Page{}, nil
 		case service.ClassCursorGone:
-			return service.Page{}, errAgain
+			return service.Page{}, &lostWalk{status: answer.Status, reason: answer.Message}
 		case service.ClassQuota:
 			if refusals++; refusals > maxRefusals {
 				return service.Page{}, c.interrupt(messages.QuotaExhausted, answer.Status, answer.Message, c.quotaUntil(answer))
@@ -54,7 +53,7 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 				return service.Page{}, err
 			}
 		default:
-			return service.Page{}, &failed{failureOf(answer)}
+			return service.Page{}, c.refused(answer, answer.Class)
 		}
 	}
 }
@@ -63,13 +62,20 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 func (c *chunk) giveUp(answer *service.ResponseError) error {
 	switch {
 	case answer.Class == service.ClassBadPage:
-		return &failed{failureOf(answer)}
+		return c.refused(answer, answer.Class)
 	case answer.GivesUpAs != "" && answer.GivesUpAs != service.ClassTransient:
-		f := failureOf(answer)
-		f.Class = string(answer.GivesUpAs)
-		return &failed{f}
+		return c.refused(answer, answer.GivesUpAs)
 	}
 	return c.interrupt(messages.ServiceInterrupted, answer.Status, answer.Message, time.Time{})
+}
+
+// refused ends the item by an answer that would come again every time: it is split when it can be and that helps.
+func (c *chunk) refused(answer *service.ResponseError, class service.Class) error {
+	if class == service.ClassTooLarge && c.item.Divisible {
+		c.log.Info("the service refuses the chunk as too large; it is split", "status", answer.Status, "message", answer.Message)
+		return errSplit
+	}
+	return &failed{failureOf(answer, class, c.item)}
 }
 
 // fetch sends one request under the slot. What comes back after the lease was lost is thrown away.
@@ -79,6 +85,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	c.held = c.slot.Generation()
 	c.header.Requests++
 	sent := c.w.ports.Now()
+	c.sent = sent
 	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)
 	took := c.w.ports.Now().Sub(sent)
 	c.header.Upstream += took
@@ -139,7 +146,7 @@ func (c *chunk) wanted() error {
 	case messages.Running:
 		return nil
 	case messages.Stopping, messages.Interrupted:
-		if c.header.Pages > 0 {
+		if c.begun {
 			return nil
 		}
 		return c.interrupt(messages.HandedBack, 0, "the query is stopping", time.Time{})

@@ -30,16 +30,31 @@ type Queues interface {
 	Queue(ctx context.Context, service string) (Queue, error)
 }
 
-// Result collects the rows of one attempt; nothing is a result before Commit. Not for concurrent use.
+// Result collects the pages of one attempt at a chunk; nothing is a result before Commit. Not for concurrent use.
 type Result interface {
-	Write(ctx context.Context, rows []byte) error
+	// Store keeps a page that is followed by another, whose cursor is next, in one write. It gives what is stored in the end:
+	// the page of another attempt when one that goes on with the same walk was first. A page that is Ended keeps everybody
+	// from going on with the walk.
+	Store(ctx context.Context, page *messages.Page, next string, rows []byte) (*messages.Page, string, error)
+	// Continue goes on behind last, the last stored page of a walk, and gives that walk's pages to on. When it fails the
+	// result is of no use any more.
+	Continue(ctx context.Context, last *messages.Page, on func(page *messages.Page, next string)) error
+	Write(ctx context.Context, rows []byte) error // of the last page
 	// Commit is all or nothing. The error wraps messages.ErrExists when the position has a result already.
 	Commit(ctx context.Context, h *messages.ResultHeader) error
-	Abort(ctx context.Context) error
+	Abort(ctx context.Context) error // drops what was written; what was stored stays
+}
+
+// Pages is what walks without a result have stored.
+type Pages interface {
+	// LastPage is the page that was stored last for a position. The error wraps messages.ErrNotFound when there is none.
+	LastPage(ctx context.Context, query string, p messages.Position) (*messages.Page, error)
+	RemovePages(ctx context.Context, query string, p messages.Position) error
 }
 
 // Results stores results and the events beside them. Publishing twice does no harm.
 type Results interface {
+	Pages
 	NewResult(query, attempt string) Result
 	HasResult(ctx context.Context, query string, p messages.Position) (bool, error)
 	PublishInterruption(ctx context.Context, m *messages.Interruption) error
@@ -64,6 +79,7 @@ type Upstream struct {
 	QuotaWait time.Duration // assumed until a refused request may be tried again when the service says no time
 	MaxPages  int           // most pages of one chunk
 	RepeatEnd bool          // this service marks its end by naming the same next page again
+	CursorTTL time.Duration // how long a cursor lives; 0: unknown, and then it is tried
 }
 
 // Upstreams finds the upstream of an item from the definition that its query pinned. A *service.ResponseError is a

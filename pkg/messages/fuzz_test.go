@@ -56,6 +56,7 @@ func fuzzWord(f *testing.F, w word) {
 
 func FuzzDecodeItem(f *testing.F)         { fuzz(f, "item") }
 func FuzzDecodeResultHeader(f *testing.F) { fuzz(f, "failed") }
+func FuzzDecodePage(f *testing.F)         { fuzz(f, "page") }
 func FuzzDecodeInterruption(f *testing.F) { fuzz(f, "interruption") }
 func FuzzDecodeExecutions(f *testing.F)   { fuzz(f, "executions") }
 func FuzzDecodeQuery(f *testing.F)        { fuzz(f, "query") }

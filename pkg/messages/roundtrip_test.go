@@ -75,9 +75,25 @@ func (d draw) header() wire {
 	switch m.Outcome {
 	case messages.OutcomeRows:
 		m.Rows = 1 + d.count()/2
+		if n := rapid.IntRange(0, min(m.Pages, 1<<20)).Draw(d.T, "stored"); n > 0 {
+			m.StoredPages, m.Walk, m.Doubted = n, d.name(), d.yes()
+		}
 	case messages.OutcomeFailed:
 		m.Failure = d.failure()
 	case messages.OutcomeEmpty, messages.OutcomeSplit:
+	}
+	return m
+}
+
+func (d draw) page() wire {
+	m := &messages.Page{
+		V: 1, Query: d.name(), Run: d.run(), Position: d.position(), Walk: d.name(), Page: rapid.IntRange(0, 1<<20).Draw(d.T, "page"),
+		Columns: rapid.SliceOfN(rapid.StringN(0, 30, -1), 0, 20).Draw(d.T, "columns"), SHA256: d.digest(), Ended: d.yes(),
+		Attempt: d.name(), Worker: d.name(), Fetched: d.time(),
+	}
+	if !m.Ended {
+		m.Rows, m.Bytes, m.NextBytes = d.count(), d.count(), 1+d.count()/2
+		m.Parts = rapid.IntRange(0, 1<<20).Draw(d.T, "parts")
 	}
 	return m
 }
@@ -154,12 +170,12 @@ func (d draw) summary() wire {
 
 func TestWhatIsReadIsWhatWasWritten(t *testing.T) {
 	drawn := map[string]func(draw) wire{
-		"item": draw.item, "result": draw.header, "interruption": draw.interruption, "executions": draw.executions, "query": draw.query,
+		"item": draw.item, "result": draw.header, "page": draw.page, "interruption": draw.interruption, "executions": draw.executions, "query": draw.query,
 		"progress": draw.progress, "service": draw.service, "gate": draw.gate, "worker": draw.worker, "plan_summary": draw.summary,
 	}
 	for _, w := range words() {
-		if w.name == "failed" {
-			continue // another face of a result
+		if w.name == "failed" || w.name == "ended" {
+			continue // another face of a result, or of a page
 		}
 		t.Run(w.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -89,7 +89,7 @@ func TestANewerVersionIsNamedSo(t *testing.T) {
 
 func TestAMessageIsReadUpToItsLengthAndNoFurther(t *testing.T) {
 	limits := map[string]int{
-		"item": 776 << 10, "result": 48 << 10, "failed": 48 << 10, "interruption": 16 << 10, "executions": 64 << 10, "query": 64 << 10,
+		"item": 776 << 10, "result": 48 << 10, "failed": 48 << 10, "page": 52 << 10, "ended": 52 << 10, "interruption": 16 << 10, "executions": 64 << 10, "query": 64 << 10,
 		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "plan_summary": 128 << 10,
 	}
 	for _, w := range words() {
@@ -163,7 +163,7 @@ func bounds() []bound {
 		{"executions", "bytes", func(m *messages.Executions) { m.Executions[0].Bytes = 1<<53 + 1 }},
 		{"executions", "", func(m *messages.Executions) { m.Executions[0].Bytes = 1 << 53 }},
 		{"executions", "worker", func(m *messages.Executions) { m.Worker = "" }},
-	}, resultBounds(columns, text), recordBounds(long, text))
+	}, resultBounds(columns, text), pageBounds(columns), recordBounds(long, text))
 }
 
 func resultBounds(columns func(int) []string, text string) []bound {
@@ -173,7 +173,9 @@ func resultBounds(columns func(int) []string, text string) []bound {
 		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = messages.OutcomeEmpty }},
 		{"result", "", func(m *messages.ResultHeader) { m.Outcome, m.Rows = messages.OutcomeEmpty, 0 }},
 		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = messages.OutcomeSplit }},
-		{"result", "", func(m *messages.ResultHeader) { m.Outcome, m.Rows = messages.OutcomeSplit, 0 }},
+		{"result", "", func(m *messages.ResultHeader) {
+			m.Outcome, m.Rows, m.Walk, m.StoredPages = messages.OutcomeSplit, 0, "", 0
+		}},
 		{"result", "outcome", func(m *messages.ResultHeader) { m.Outcome = messages.OutcomeFailed }},
 		{"result", "outcome", func(m *messages.ResultHeader) { m.Failure = &messages.Failure{Class: "auth"} }},
 		{"result", "rows", func(m *messages.ResultHeader) { m.Rows = -1 }},
@@ -186,12 +188,49 @@ func resultBounds(columns func(int) []string, text string) []bound {
 		{"result", "parts", func(m *messages.ResultHeader) { m.Parts = -1 }},
 		{"result", "parts", func(m *messages.ResultHeader) { m.Parts = 1<<20 + 1 }},
 		{"result", "", func(m *messages.ResultHeader) { m.Parts = 1 << 20 }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.StoredPages = -1 }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.StoredPages = 0 }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.StoredPages = 3 }},
+		{"result", "", func(m *messages.ResultHeader) { m.StoredPages = 2 }},
+		{"result", "", func(m *messages.ResultHeader) { m.StoredPages, m.Walk = 0, "" }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.Walk = "" }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.Walk = "a.b" }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.StoredPages, m.Pages = 1<<20+1, 1<<21 }},
+		{"result", "stored_pages", func(m *messages.ResultHeader) { m.Outcome, m.Rows = messages.OutcomeSplit, 0 }},
 		{"result", "attempt", func(m *messages.ResultHeader) { m.Attempt = "" }},
 		{"result", "worker", func(m *messages.ResultHeader) { m.Worker = "" }},
 		{"failed", "failure.class", func(m *messages.ResultHeader) { m.Failure.Class = "" }},
 		{"failed", "failure.status", func(m *messages.ResultHeader) { m.Failure.Status = 1000 }},
 		{"failed", "failure.message", func(m *messages.ResultHeader) { m.Failure.Message = text }},
 		{"failed", "failure.hint", func(m *messages.ResultHeader) { m.Failure.Hint = text }},
+	}
+}
+
+func pageBounds(columns func(int) []string) []bound {
+	return []bound{
+		{"page", "query", func(m *messages.Page) { m.Query = "" }},
+		{"page", "run", func(m *messages.Page) { m.Run = 0 }},
+		{"page", "position", func(m *messages.Page) { m.Position = "x" }},
+		{"page", "walk", func(m *messages.Page) { m.Walk = "a.b" }},
+		{"page", "page", func(m *messages.Page) { m.Page = -1 }},
+		{"page", "page", func(m *messages.Page) { m.Page = 1<<20 + 1 }},
+		{"page", "", func(m *messages.Page) { m.Page = 1 << 20 }},
+		{"page", "rows", func(m *messages.Page) { m.Rows = -1 }},
+		{"page", "", func(m *messages.Page) { m.Rows, m.Bytes, m.Columns = 0, 0, nil }},
+		{"page", "columns", func(m *messages.Page) { m.Columns = columns(1025) }},
+		{"page", "next_bytes", func(m *messages.Page) { m.NextBytes = -1 }},
+		{"page", "next_bytes", func(m *messages.Page) { m.NextBytes = 1<<53 + 1 }},
+		{"page", "bytes", func(m *messages.Page) { m.Bytes = -1 }},
+		{"page", "sha256", func(m *messages.Page) { m.SHA256 = "" }},
+		{"page", "parts", func(m *messages.Page) { m.Parts = 1<<20 + 1 }},
+		{"page", "ended", func(m *messages.Page) { m.NextBytes = 0 }},
+		{"page", "ended", func(m *messages.Page) { m.Ended = true }},
+		{"page", "attempt", func(m *messages.Page) { m.Attempt = "" }},
+		{"page", "worker", func(m *messages.Page) { m.Worker = "" }},
+		{"ended", "ended", func(m *messages.Page) { m.Rows = 1 }},
+		{"ended", "ended", func(m *messages.Page) { m.Bytes = 1 }},
+		{"ended", "ended", func(m *messages.Page) { m.Parts = 1 }},
+		{"ended", "ended", func(m *messages.Page) { m.NextBytes = 1 }},
 	}
 }
 
@@ -321,5 +360,21 @@ func TestAHeaderTooLongForItsMessageIsNotWritten(t *testing.T) {
 	data, err := header.Encode()
 	if err != nil || bytes.ContainsAny(data, "\r\n") {
 		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+	// The columns that a result has room for, a page has room for too, whatever else it says.
+	page := &messages.Page{V: 1, SHA256: digest}
+	header = messages.ResultHeader{
+		V: 1, Query: "q", Run: 1, Position: "0", Outcome: messages.OutcomeRows, Rows: 1, SHA256: page.SHA256, Attempt: "a", Worker: "w",
+	}
+	for size := 1; err == nil; size++ {
+		page.Columns = header.Columns
+		header.Columns = slices.Repeat([]string{strings.Repeat("c", size)}, 1000)
+		_, err = header.Encode()
+	}
+	page.Query, page.Walk, page.Attempt, page.Worker = strings.Repeat("x", 64), strings.Repeat("x", 64), strings.Repeat("x", 64), strings.Repeat("x", 64)
+	page.Position = messages.Position(strings.Repeat("2147483647.", 31) + "2147483647")
+	page.Rows, page.Bytes, page.NextBytes, page.Run, page.Parts = 1<<53, 1<<53, 1<<53, 1<<31-1, 1<<20
+	if data, err := page.Encode(); err != nil || bytes.ContainsAny(data, "\r\n") || len(page.Columns) == 0 {
+		t.Errorf("a page with the columns of a result: %d bytes, %v", len(data), err)
 	}
 }

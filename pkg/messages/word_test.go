@@ -78,7 +78,8 @@ func words() []word {
 		}, messages.DecodeItem),
 		wordOf("result", &messages.ResultHeader{
 			V: 1, Query: "q1", Run: 2, Position: "17", Outcome: messages.OutcomeRows, Rows: 3, Pages: 2, Requests: 4,
-			Columns: []string{"time", "value"}, Bytes: 120, SHA256: digest, Parts: 2, Attempt: "a1", Worker: "w1", Generation: 9,
+			Columns: []string{"time", "value"}, Bytes: 120, SHA256: digest, Parts: 2, Walk: "a0", StoredPages: 1, Doubted: true, Attempt: "a1",
+			Worker: "w1", Generation: 9,
 			Started: noon(1), Finished: noon(2), SlotWait: time.Millisecond, Upstream: time.Second,
 		}, messages.DecodeResultHeader),
 		wordOf("failed", &messages.ResultHeader{
@@ -115,6 +116,14 @@ func words() []word {
 			URLLimit: 2000, LargestValues: map[string]int{"site": 90, "code": 2}, EstimatedRows: 1_000_000,
 			FirstURL: "https://api.example.org/items?site=1", LastURL: "https://api.example.org/items?site=9",
 		}, messages.DecodePlanSummary),
+		wordOf("page", &messages.Page{
+			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 3, Rows: 2, Columns: []string{"time", "value"}, NextBytes: 40,
+			Bytes: 120, SHA256: digest, Parts: 1, Attempt: "a1", Worker: "w1", Fetched: noon(1),
+		}, messages.DecodePage),
+		wordOf("ended", &messages.Page{
+			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 4, SHA256: digest, Ended: true, Attempt: "a1", Worker: "w1",
+			Fetched: noon(2),
+		}, messages.DecodePage),
 	}
 }
 
