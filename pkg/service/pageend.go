@@ -51,7 +51,8 @@ func (c *Collection) finish(page *Page, a answer) error {
 	if err != nil {
 		return err
 	}
-	if c.paging.Repeat == RepeatEnd && (page.Next == a.at.Cursor || page.Next == a.url) {
+	ends := c.paging.Repeat == RepeatEnd || c.paging.Repeat == RepeatEndIfEmpty && page.Count == 0
+	if ends && (page.Next == a.at.Cursor || page.Next == a.url) {
 		page.Next = ""
 	}
 	if err := c.emptyPage(page); err != nil || page.Next != "" {

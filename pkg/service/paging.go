@@ -100,10 +100,12 @@ type RepeatRule string
 const (
 	RepeatFail RepeatRule = "fail"
 	RepeatEnd  RepeatRule = "end" // the API marks its end so
+	// RepeatEndIfEmpty ends only behind an empty page: one with rows that names itself is a failure.
+	RepeatEndIfEmpty RepeatRule = "end_if_empty"
 )
 
 // Choices lists the rules.
-func (RepeatRule) Choices() []string { return []string{"fail", "end"} }
+func (RepeatRule) Choices() []string { return []string{"fail", "end", "end_if_empty"} }
 
 // StopRule says what ends a walk by offset or page number.
 type StopRule struct {

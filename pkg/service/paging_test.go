@@ -253,7 +253,7 @@ func TestACursorEndsAsItsServiceSays(t *testing.T) {
 func TestAnImmediateRepeatIsTheEndWhereTheServiceMarksItSo(t *testing.T) {
 	body := []byte(`{"items":[{"id":1}],"next":"a"}`)
 	at := Walk{Cursor: `{"cursor":"a"}`, Pages: 1, Rows: 5}
-	for rule, want := range map[string]string{"fail": `{"cursor":"a"}`, "end": ""} {
+	for rule, want := range map[string]string{"fail": `{"cursor":"a"}`, "end": "", "end_if_empty": `{"cursor":"a"}`} {
 		page, err := pagedBy(t, byCursor+", repeat: "+rule+"}").DecodePage(at, "", nil, body)
 		if err != nil || page.Next != want {
 			t.Errorf("%s: next %q, %v, want %q", rule, page.Next, err, want)
@@ -263,6 +263,10 @@ func TestAnImmediateRepeatIsTheEndWhereTheServiceMarksItSo(t *testing.T) {
 	page, err := pagedBy(t, "{style: link, next: '$.next', repeat: end}").DecodePage(Walk{}, itself, nil, []byte(`{"items":[{"id":1}],"next":"/v1/things"}`))
 	if err != nil || page.Next != "" {
 		t.Errorf("a first page that names itself: next %q, %v", page.Next, err)
+	}
+	page, err = pagedBy(t, byCursor+", repeat: end_if_empty}").DecodePage(at, "", nil, []byte(`{"items":[],"next":"a"}`))
+	if err != nil || page.Next != "" {
+		t.Errorf("an empty page that names itself: next %q, %v", page.Next, err)
 	}
 }
 
