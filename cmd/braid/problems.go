@@ -1,0 +1,49 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// problems is everything that is wrong with what was given, from all stages of checking.
+type problems struct {
+	list strictyaml.Errors
+}
+
+func (p *problems) add(list ...*strictyaml.Error) { p.list = append(p.list, list...) }
+
+// take adds the problems that err tells of, and gives any other error back.
+func (p *problems) take(err error) error {
+	var several strictyaml.Errors
+	if errors.As(err, &several) {
+		p.add(several...)
+		return nil
+	}
+	return err
+}
+
+// err gives all problems, those of one file together and in the order of its lines; nil when there are none.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	rank := map[string]int{}
+	for _, problem := range p.list {
+		if _, seen := rank[problem.File]; !seen {
+			rank[problem.File] = len(rank)
+		}
+	}
+	sorted := slices.Clone(p.list)
+	slices.SortStableFunc(sorted, func(a, b *strictyaml.Error) int {
+		return cmp.Or(cmp.Compare(rank[a.File], rank[b.File]), cmp.Compare(a.Line, b.Line))
+	})
+	sorted = slices.CompactFunc(sorted, func(a, b *strictyaml.Error) bool { return *a == *b })
+	if len(sorted) == 1 {
+		return usage("%w", sorted)
+	}
+	return usage("%w\n%s", sorted, fmt.Sprintf("%d problems; nothing was sent", len(sorted)))
+}
