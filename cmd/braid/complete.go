@@ -18,7 +18,7 @@ func (a *app) completeNames(cmd *cobra.Command) {
 
 // completeService completes the name of a service as the first argument, or as the value of a flag.
 func (a *app) completeService(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || a.setUp(cmd) != nil {
+	if len(args) > 0 || !a.settled(cmd) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.definitions().Names(), cobra.ShellCompDirectiveNoFileComp
@@ -30,7 +30,7 @@ func (a *app) completeCollection(cmd *cobra.Command, args []string, _ string) ([
 	if flag := cmd.Flags().Lookup("service"); flag != nil && flag.Value.String() != "" {
 		name = flag.Value.String()
 	}
-	if name == "" || a.setUp(cmd) != nil {
+	if name == "" || !a.settled(cmd) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	d, err := a.definitions().Open(name)
@@ -42,4 +42,15 @@ func (a *app) completeCollection(cmd *cobra.Command, args []string, _ string) ([
 		names[i] = c.Name
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// settled resolves the settings for a completion. They have been resolved once for the completing command itself, which
+// has not seen the flags on the line.
+func (a *app) settled(cmd *cobra.Command) bool {
+	for name, value := range map[string]*string{"services-dir": &a.servicesDir, "data-dir": &a.dataDir} {
+		if !cmd.Flags().Changed(name) {
+			*value = ""
+		}
+	}
+	return a.setUp(cmd) == nil
 }

@@ -81,7 +81,7 @@ func (a *app) planVerdict(plan *messages.PlanSummary, q *query.Query) error {
 			return err
 		}
 		for _, missing := range a.planConfig().MissingKeys(d) {
-			a.line("key", "%s demands the credential %s: %s", d.Name, missing.ID, whereToPut(missing))
+			a.line("key", "%s demands the credential %s; put it into %s", d.Name, missing.ID, placesOf(missing))
 			return &exitError{code: exitCredentials, err: errors.New("a credential is missing"), said: true}
 		}
 	}

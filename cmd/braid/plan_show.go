@@ -23,7 +23,7 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 	show("query", "%s · %s", plan.Service, plan.Collection)
 	show("chunks", "%s", thousands(int64(plan.Chunks)))
 	for _, name := range slices.Sorted(maps.Keys(plan.LargestValues)) {
-		show("", "at most %s of %s in one request", count(int64(plan.LargestValues[name]), "value"), name)
+		show("", "of %s at most %s in one", name, count(int64(plan.LargestValues[name]), "value"))
 	}
 	for _, line := range sizeLines(plan) {
 		show(line.label, "%s", line.text)
@@ -142,28 +142,27 @@ func (a *app) keyLines(q messages.PlanQuota, plan *messages.PlanSummary) []strin
 	lines := []string{text}
 	if d, err := a.definitions().Open(plan.Service); err == nil {
 		for _, credential := range d.CredentialsFor(d.BaseURL) {
-			lines = append(lines, "key: "+whereToPut(credential))
+			lines = append(lines, "a key goes into "+placesOf(credential))
+			if credential.Signup != "" {
+				lines = append(lines, "and comes from "+credential.Signup)
+			}
 		}
 	}
 	return lines
 }
 
-// whereToPut says how a person gives a credential.
-func whereToPut(c service.Credential) string {
+// placesOf says where a person puts a credential.
+func placesOf(c service.Credential) string {
 	var places []string
 	for _, from := range c.From {
 		switch from.Kind {
 		case "env":
-			places = append(places, "the environment variable "+from.Name)
+			places = append(places, "the variable "+from.Name)
 		case "file":
 			places = append(places, "the file "+from.Name)
 		}
 	}
-	text := strings.Join(places, " or ")
-	if c.Signup != "" {
-		text += "; " + c.Signup
-	}
-	return text
+	return strings.Join(places, " or ")
 }
 
 func waits(plan *messages.PlanSummary) string {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/braidhq/braid/pkg/strictyaml"
@@ -26,8 +25,12 @@ func (p *problems) take(err error) error {
 	return err
 }
 
-// err gives all problems, those of one file together and in the order of its lines; nil when there are none.
-func (p *problems) err() error {
+// err gives all problems of a query; nil when there are none.
+func (p *problems) err() error { return p.told("; nothing was sent") }
+
+// told gives all problems, those of one file together and in the order of its lines, and how many they are with what
+// that means; nil when there are none.
+func (p *problems) told(meaning string) error {
 	if len(p.list) == 0 {
 		return nil
 	}
@@ -45,5 +48,5 @@ func (p *problems) err() error {
 	if len(sorted) == 1 {
 		return usage("%w", sorted)
 	}
-	return usage("%w\n%s", sorted, fmt.Sprintf("%d problems; nothing was sent", len(sorted)))
+	return usage("%w\n%d problems%s", sorted, len(sorted), meaning)
 }

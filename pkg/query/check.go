@@ -52,8 +52,11 @@ func (q *Query) valueProblem(c *service.Collection, r *Resolved, e *service.Valu
 			others = append(others, line)
 		}
 	}
-	if len(others) == 0 {
+	switch len(others) {
+	case 0:
 		return place.Problem("%s", e.Message)
+	case 1:
+		return place.Problem("%s (also in line %s)", e.Message, others[0])
 	}
 	return place.Problem("%s (also in lines %s)", e.Message, strings.Join(others, ", "))
 }

@@ -16,7 +16,7 @@ func CheckColumn(shape frame.Shape, name string) error {
 	if slices.ContainsFunc(names, func(known string) bool { return covers(known, name) }) {
 		return nil
 	}
-	return fmt.Errorf("the table has no column %q%s; it has %s", name, strictyaml.DidYouMean(name, names), strings.Join(names, ", "))
+	return fmt.Errorf("the table has no column %q%s", name, strictyaml.DidYouMean(name, names))
 }
 
 // ColumnNames are the names that a table of this shape may have after finalize, families with their star, sorted.

@@ -70,6 +70,9 @@ func (c clock) frozen(other string) (string, error) {
 
 func isTime(text string) bool { return strings.Contains(text, "T") || localTime.MatchString(text) }
 
+// needsZone tells whether an end means another time in each zone.
+func needsZone(end string) bool { return end == wordToday || localTime.MatchString(end) }
+
 // localTime is a day with a time of day and without an offset.
 var localTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?$`)
 

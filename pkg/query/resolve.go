@@ -103,11 +103,11 @@ func (s *resolving) resolve(c Condition) located {
 		return s.interval(c, *source.Interval)
 	case source.Instant != nil:
 		clock, ok := s.clock(source.Instant.Zone, c.Place)
-		at, err := clock.end(source.Instant.At, "")
-		switch {
-		case !ok:
+		if !ok && needsZone(source.Instant.At) {
 			return located{}
-		case err != nil:
+		}
+		at, err := clock.end(source.Instant.At, "")
+		if err != nil {
 			s.fail(c.Place, "%s", err)
 			return located{}
 		}
@@ -121,7 +121,7 @@ func (s *resolving) resolve(c Condition) located {
 
 func (s *resolving) interval(c Condition, i Interval) located {
 	clock, ok := s.clock(i.Zone, c.Place)
-	if !ok {
+	if !ok && (needsZone(i.From) || needsZone(i.To)) {
 		return located{}
 	}
 	ends, fromErr, toErr := i.values(clock)
