@@ -125,7 +125,8 @@ func (a *app) servicesCheckCommand() *cobra.Command {
 			for _, file := range files {
 				one, err := checkFile(file)
 				if err := found.take(err); err != nil {
-					return usage("%w", err)
+					found.add(&strictyaml.Error{File: file, Message: err.Error()})
+					one.Problems = append(one.Problems, checkedProblem{Message: err.Error()})
 				}
 				checked = append(checked, one)
 			}
