@@ -32,6 +32,9 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 	if plan.EstimatedRows > 0 {
 		show("rows", "about %s%s", thousands(plan.EstimatedRows), perPage(plan))
 	}
+	if plan.MaxRows > 0 {
+		show("", "the first %s of the plan; its chunks run one after another", count(plan.MaxRows, "row"))
+	}
 	for i, q := range plan.Quotas {
 		for j, text := range a.quotaLines(q, plan) {
 			show([]string{"quota", ""}[min(1, i+j)], "%s", text)
@@ -100,8 +103,8 @@ func perPage(plan *messages.PlanSummary) string {
 func (a *app) quotaLines(q messages.PlanQuota, plan *messages.PlanSummary) []string {
 	window := roughly(q.Window)
 	var lines []string
-	switch {
-	case q.Limit == 0:
+	switch q.Limit {
+	case 0:
 		lines = append(lines, fmt.Sprintf("%s: how many %s it allows per %s is not known", q.Pool, q.Counts, window))
 	default:
 		text := fmt.Sprintf("%s: %s %s per %s", q.Pool, thousands(q.Limit), q.Counts, window)

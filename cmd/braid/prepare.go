@@ -161,8 +161,7 @@ func (p *prepared) addUnsplittable(c *service.Collection, found *problems) {
 		return
 	}
 	if _, err := planner.Divide(c, p.resolved.Values, planner.Options{MaxChunks: p.query.MaxChunks, Now: time.Now()}); err != nil {
-		var placed *placedError
-		if errors.As(p.place(err), &placed) {
+		if placed, ok := errors.AsType[*placedError](p.place(err)); ok {
 			found.add(placed.problems.list...)
 		}
 	}

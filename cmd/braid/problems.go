@@ -17,8 +17,7 @@ func (p *problems) add(list ...*strictyaml.Error) { p.list = append(p.list, list
 
 // take adds the problems that err tells of, and gives any other error back.
 func (p *problems) take(err error) error {
-	var several strictyaml.Errors
-	if errors.As(err, &several) {
+	if several, ok := errors.AsType[strictyaml.Errors](err); ok {
 		p.add(several...)
 		return nil
 	}

@@ -42,8 +42,13 @@ func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 	s := &messages.PlanSummary{
 		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: p.slots,
 		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
+		MaxRows: p.spec.MaxRows,
 	}
-	w := walks{collection: p.collection, now: opts.Now}
+	if s.MaxRows > 0 {
+		s.InFlight = 1 // what lies behind the rows that are wanted must not be asked for
+		s.PageRows = int(min(int64(s.PageRows), s.MaxRows))
+	}
+	w := walks{collection: p.collection, now: opts.Now, page: int64(s.PageRows), wanted: s.MaxRows}
 	for chunk := range p.plan.All() {
 		if err := p.measure(s, chunk); err != nil {
 			return nil, err
@@ -53,6 +58,9 @@ func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 	w.reckon(s)
 	if rows, known := p.collection.EstimateRows(p.spec.Values, opts.Now); known {
 		s.EstimatedRows = rows
+		if s.MaxRows > 0 {
+			s.EstimatedRows = min(rows, s.MaxRows)
+		}
 	}
 	p.budget(s, opts.HasKey)
 	return s, nil
@@ -82,42 +90,54 @@ func (p *pinned) measure(s *messages.PlanSummary, chunk planner.Chunk) error {
 type walks struct {
 	collection *service.Collection
 	now        time.Time
+	page       int64 // rows in a full page; 0: not known
+	wanted     int64 // rows that the query is complete with; 0: all
 
-	chunks, pages, longest int64
-	unknown                bool // the pages of some chunk
+	chunks, pages, longest, rows int64
+	unknown                      bool // the pages of some chunk
 }
 
-// add counts a chunk. Chunks are counted apart: a page that is full to its last row needs no second one.
+// add counts a chunk. Chunks are counted apart: a page that is full to its last row needs no second one. Chunks behind the
+// rows that are wanted are not asked for.
 func (w *walks) add(chunk planner.Chunk) {
 	w.chunks++
-	pages, known := w.of(chunk)
-	w.unknown = w.unknown || !known
+	if w.wanted > 0 && w.rows >= w.wanted {
+		return
+	}
+	rows, estimated := w.collection.EstimateRows(chunk.Values, w.now)
+	if w.wanted > 0 {
+		rows = min(rows, w.wanted-w.rows)
+	}
+	w.rows += rows
+	pages := int64(1)
+	switch {
+	case w.wanted > 0 && !estimated:
+		w.unknown = true
+	case w.collection.Paging().Style == service.PagingNone: // always one
+	case !estimated || w.page == 0:
+		w.unknown = true
+	default:
+		pages = max(1, (rows+w.page-1)/w.page)
+	}
 	w.pages += pages
 	w.longest = max(w.longest, pages)
 }
 
-// of is how many requests a chunk takes by the estimate of its rows.
-func (w *walks) of(chunk planner.Chunk) (requests int64, known bool) {
-	if w.collection.Paging().Style == service.PagingNone {
-		return 1, true
-	}
-	rows, known := w.collection.EstimateRows(chunk.Values, w.now)
-	page := int64(w.collection.Limits.PageRows)
-	if !known || page == 0 {
-		return 1, false
-	}
-	return max(1, (rows+page-1)/page), true
-}
-
-// reckon puts the counts into the summary: one request a chunk at least, for what a chunk asks for may be empty. The most
-// is known only where a chunk never has a second page.
+// reckon puts the counts into the summary. At least it is one request a chunk, for what a chunk asks for may be empty, or
+// those that the wanted rows fill. The most is known only where a chunk never has a second page.
 func (w *walks) reckon(s *messages.PlanSummary) {
 	s.LeastRequests = w.chunks
-	if w.unknown {
-		return
+	if w.wanted > 0 {
+		full := int64(1)
+		if w.page > 0 && w.collection.Paging().Style != service.PagingNone {
+			full = (w.wanted + w.page - 1) / w.page
+		}
+		s.LeastRequests = min(w.chunks, full)
 	}
-	s.ExpectedRequests, s.LongestWalk = w.pages, w.longest
 	if w.collection.Paging().Style == service.PagingNone {
 		s.MostRequests = w.chunks
+	}
+	if !w.unknown {
+		s.ExpectedRequests, s.LongestWalk = w.pages, w.longest
 	}
 }

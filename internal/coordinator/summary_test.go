@@ -104,6 +104,43 @@ func TestAPlanTellsRequestsWindowsAndTime(t *testing.T) {
 	}
 }
 
+func TestAPlanOfTheFirstRowsEndsWhereTheyDo(t *testing.T) {
+	type want struct {
+		least, expected, most, rows int64
+		page, inFlight              int
+		seconds                     int64
+	}
+	for name, test := range map[string]struct {
+		rows int64
+		old  string
+		new  string
+		want want
+	}{
+		"one row":               {1, "", "", want{1, 1, 0, 1, 1, 1, 2}},
+		"part of a page":        {7, "", "", want{1, 1, 0, 7, 7, 1, 2}},
+		"one full page":         {10, "", "", want{1, 1, 0, 10, 10, 1, 2}},
+		"two pages of a chunk":  {20, "", "", want{2, 2, 0, 20, 10, 1, 4}},
+		"into the second chunk": {31, "", "", want{4, 4, 0, 31, 10, 1, 8}},
+		"more than there are":   {1000, "", "", want{5, 15, 0, 150, 10, 1, 30}},
+		"never a second page":   {31, "{style: link, next: 'header:Link[rel=next]'}", "{style: none}", want{1, 2, 5, 31, 10, 1, 4}},
+		"no estimate":           {31, "    estimate: {rows: {per: [site], every: 1d}}\n", "", want{4, 0, 0, 0, 10, 1, 8}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", MaxRows: test.rows, Values: service.Values{
+				"site": {"1", "2", "3", "4", "5"}, "time": {"2024-01-01", "2024-01-30"},
+			}}
+			s, err := coordinator.Plan(&definitions{text: strings.Replace(metered, test.old, test.new, 1)}, spec, coordinator.PlanOptions{Now: time.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := want{s.LeastRequests, s.ExpectedRequests, s.MostRequests, s.EstimatedRows, s.PageRows, s.InFlight, s.Seconds}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestThePlansQuotaTellsWhoseLimitIsBelieved(t *testing.T) {
 	anonymous := strings.Replace(metered, "limit: 100", "limit: 100, anonymous_limit: 10, hold_back: 5", 1)
 	quota := messages.PlanQuota{Pool: "rivers", Counts: "requests", Limit: 100, HoldBack: 5, Window: 3600}

@@ -102,7 +102,8 @@ func (p Probe) Run(ctx context.Context) (*ProbeReport, error) {
 		return report.refused(ctx, err)
 	}
 	report.Class, report.Status, report.Rows, report.Next, report.Doubted = service.ClassOK, page.Status, page.Count, page.Next != "", page.Doubted
-	return report, report.judge(ctx, small.Shape(), page)
+	err = report.judge(ctx, small.Shape(), page)
+	return report, err
 }
 
 func (r *ProbeReport) refused(ctx context.Context, err error) (*ProbeReport, error) {

@@ -21,10 +21,6 @@ type ValueSource struct {
 	Instant  *Instant
 }
 
-func (s ValueSource) usable() bool {
-	return len(s.Values) > 0 || s.File != nil || s.Interval != nil || s.Instant != nil
-}
-
 // ValueFile is a file with values: a column of a table, or one value a line.
 type ValueFile struct {
 	Path   string `yaml:"file,required"` // relative to the query file

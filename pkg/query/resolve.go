@@ -181,8 +181,7 @@ func (s *resolving) file(c Condition, f *ValueFile) located {
 	}
 	list, errs := f.read(data)
 	for _, err := range errs {
-		var wrong *lineError
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*lineError](err); ok {
 			s.fail(Place{File: path, Line: wrong.line, Path: c.Place.keys()}, "%s", wrong.problem)
 		}
 	}

@@ -150,8 +150,7 @@ func (f *ValueFile) readColumn(data []byte) (list fileValues, errs []error) {
 }
 
 func broken(what string, err error) error {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		return wrongLine(parse.StartLine, "%s cannot be read: %s", what, parse.Err)
 	}
 	return wrongLine(0, "%s cannot be read: %s", what, err)
