@@ -37,11 +37,11 @@ With --exit-code the command ends with the code that a run would most probably e
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.prepare(cmd, args, k)
 			if err != nil {
-				return err
+				return a.refused(err)
 			}
 			plan, err := a.plan(cmd, p.spec)
 			if err != nil {
-				return p.place(err)
+				return a.refused(p.place(err))
 			}
 			if err := a.saveGiven(k, p); err != nil {
 				return err

@@ -49,3 +49,34 @@ func (p *problems) told(meaning string) error {
 	}
 	return usage("%w\n%d problems%s", sorted, len(sorted), meaning)
 }
+
+// problem is one problem as --json prints it.
+type problem struct {
+	File    string `json:"file"` // or the flag
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message"`
+}
+
+func problemsOf(list strictyaml.Errors) []problem {
+	all := make([]problem, 0, len(list))
+	for _, e := range list {
+		all = append(all, problem{e.File, e.Line, e.Column, e.Path, e.Message})
+	}
+	return all
+}
+
+// refused prints the problems of a query as JSON too, where JSON is asked for.
+func (a *app) refused(err error) error {
+	placed, isPlaced := errors.AsType[*placedError](err)
+	several, ok := errors.AsType[strictyaml.Errors](err)
+	if isPlaced {
+		several, ok = placed.problems.list, true
+	}
+	if !a.json || !ok {
+		return err
+	}
+	event := map[string]any{"message_type": "exit_error", "code": exitUsage, "problems": problemsOf(several)}
+	return errors.Join(err, a.printJSON(event))
+}

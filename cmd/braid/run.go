@@ -41,7 +41,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.prepare(cmd, args, k)
 			if err != nil {
-				return err
+				return a.refused(err)
 			}
 			if err := a.checkEmbedded(); err != nil {
 				return err
@@ -147,7 +147,7 @@ func (a *app) runQuery(ctx context.Context, p *prepared) error {
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
 		q, err := s.Submit(ctx, p.spec)
 		if err != nil {
-			return p.place(err)
+			return a.refused(p.place(err))
 		}
 		a.saveTargets(q.ID, p.targets)
 		a.announce(q)

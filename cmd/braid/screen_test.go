@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -96,6 +97,16 @@ func TestAPlanReportsEveryMistakeOfAFileAtOnceWithItsLine(t *testing.T) {
 	golden(t, kept, "broken.txt", plan.stderr)
 	if plan.stdout != "" {
 		t.Errorf("on stdout: %s", plan.stdout)
+	}
+	var event struct {
+		MessageType string `json:"message_type"`
+		Problems    []problem
+	}
+	asJSON := d.run("plan", "broken.yaml", "--json").mustExit(t, exitUsage)
+	if err := json.Unmarshal([]byte(asJSON.stdout), &event); err != nil || event.MessageType != "exit_error" || len(event.Problems) != 13 || asJSON.stderr != plan.stderr {
+		t.Errorf("%v: %s%s", err, asJSON.stdout, asJSON.stderr)
+	} else if want := (problem{"broken.yaml", 8, 0, "where.quantity", `the value "depth" is not allowed; known are level, flow`}); event.Problems[2] != want {
+		t.Errorf("got %+v, want %+v", event.Problems[2], want)
 	}
 	// A run refuses the same, before it makes a data directory.
 	if r := d.run("run", "broken.yaml").mustExit(t, exitUsage); r.stderr != plan.stderr {

@@ -126,7 +126,7 @@ func (a *app) servicesCheckCommand() *cobra.Command {
 				one, err := checkFile(file)
 				if err := found.take(err); err != nil {
 					found.add(&strictyaml.Error{File: file, Message: err.Error()})
-					one.Problems = append(one.Problems, checkedProblem{Message: err.Error()})
+					one.Problems = append(one.Problems, problem{File: file, Message: err.Error()})
 				}
 				checked = append(checked, one)
 			}
@@ -144,31 +144,22 @@ func (a *app) servicesCheckCommand() *cobra.Command {
 
 // checkedFile is what check says of one file.
 type checkedFile struct {
-	File        string           `json:"file"`
-	Name        string           `json:"name,omitempty"`
-	Collections int              `json:"collections"`
-	Problems    []checkedProblem `json:"problems"`
-	Note        string           `json:"note,omitempty"`
-}
-
-type checkedProblem struct {
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Message string `json:"message"`
+	File        string    `json:"file"`
+	Name        string    `json:"name,omitempty"`
+	Collections int       `json:"collections"`
+	Problems    []problem `json:"problems"`
+	Note        string    `json:"note,omitempty"`
 }
 
 func checkFile(file string) (checkedFile, error) {
-	one := checkedFile{File: file, Problems: []checkedProblem{}}
+	one := checkedFile{File: file, Problems: []problem{}}
 	data, err := readFile(file)
 	if err != nil {
 		return one, err
 	}
 	d, err := service.Parse(file, data)
 	if several, ok := errors.AsType[strictyaml.Errors](err); ok {
-		for _, e := range several {
-			one.Problems = append(one.Problems, checkedProblem{e.Line, e.Column, e.Path, e.Message})
-		}
+		one.Problems = problemsOf(several)
 	}
 	if err != nil {
 		return one, err

@@ -64,6 +64,9 @@ func (c *conditionRule) read(n strictyaml.Node) {
 	case n.Has("at"):
 		c.source.Instant = new(Instant)
 		n.Decode(c.source.Instant)
+		if c.source.Instant.At == "" && n.At("at").Kind() == strictyaml.Scalar {
+			n.At("at").Fail("is empty; write a time, or remove the parameter to ask for all times")
+		}
 	default:
 		n.Fail("want a value, a list of values, {file: PATH, column: NAME, prefix: TEXT}, {from: A, to: B, zone: ZONE} or {at: A, zone: ZONE}")
 	}

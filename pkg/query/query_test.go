@@ -275,10 +275,18 @@ func TestAQueryIsNamedAfterItsFile(t *testing.T) {
 func FuzzParseNeverPanics(f *testing.F) {
 	f.Add(daily)
 	f.Add("where: {a: {b: c}, d: [[e]]}\noutput: {to: .}")
+	f.Add("schema: query/v1\nservice: s\ncollection: c\nzone: UTC\nmax_rows: 5\nwhere: {a: {from: ''}, b: {at: 'x', zone: UTC}, \"c\\n\": [~x, '']}\nrun: {on_quota: {wait_up_to: 1ns}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := Parse("f.yaml", []byte(text))
 		if err != nil {
 			return
+		}
+		if written, err := q.Write(); err != nil {
+			t.Error(err)
+		} else if again, err := Parse("f.yaml", written); err != nil {
+			t.Errorf("%v\n%s", err, written)
+		} else if twice, err := again.Write(); err != nil || string(twice) != string(written) {
+			t.Errorf("%v: %s\nbecame %s", err, written, twice)
 		}
 		from := sources(nil)
 		from.Open = func(string) ([]byte, error) { return []byte(text), nil }

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // Write gives the query as a query file: Parse reads it back as the same query. Equal queries give equal bytes. The error
@@ -68,7 +70,11 @@ func (w *writer) condition(c Condition) {
 	case source.File != nil:
 		w.line("  %s: %s", name, w.mapping([][2]string{{"file", source.File.Path}, {"column", source.File.Column}, {"prefix", source.File.Prefix}}))
 	case source.Interval != nil:
-		w.line("  %s: %s", name, w.mapping([][2]string{{"from", source.Interval.From}, {"to", source.Interval.To}, {"zone", source.Interval.Zone}}))
+		from := source.Interval.From
+		if from == "" && source.Interval.To == "" {
+			from = service.OpenEnd // an interval has a key by which it is known as one
+		}
+		w.line("  %s: %s", name, w.mapping([][2]string{{"from", from}, {"to", source.Interval.To}, {"zone", source.Interval.Zone}}))
 	case source.Instant != nil:
 		w.line("  %s: %s", name, w.mapping([][2]string{{"at", source.Instant.At}, {"zone", source.Instant.Zone}}))
 	case len(source.Values) == 1:
