@@ -41,7 +41,11 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 		}
 	}
 	if plan.Seconds > 0 {
-		show("time", "about %s%s", roughly(plan.Seconds), waits(plan))
+		about := "about"
+		if plan.ExpectedRequests == 0 {
+			about = "at least"
+		}
+		show("time", "%s %s%s", about, roughly(plan.Seconds), waits(plan))
 		show("", "reckoned with %s a request (assumed) and %s at a time", span(time.Duration(plan.Latency)*time.Millisecond), thousands(int64(min(plan.InFlight, plan.Chunks))))
 	}
 	if plan.FirstURL != "" {
