@@ -119,14 +119,20 @@ func (w *walks) add(chunk planner.Chunk) {
 	default:
 		pages = max(1, (rows+w.page-1)/w.page)
 	}
-	pages += confirming(w.collection.Paging())
+	if w.wanted == 0 || w.rows < w.wanted {
+		pages += confirming(w.collection.Paging())
+	}
 	w.pages += pages
 	w.longest = max(w.longest, pages)
 }
 
-// confirming is how many requests of a walk bring no rows and only confirm that it has ended: none in any style of paging
-// that this version knows.
-func confirming(service.Paging) int64 { return 0 }
+// confirming is how many requests of a walk bring no rows and only confirm that it has ended.
+func confirming(p service.Paging) int64 {
+	if p.Stop.Kind == service.StopEmptyPage || p.Stop.Kind == service.StopShortPage {
+		return 1
+	}
+	return 0
+}
 
 // reckon puts the counts into the summary. At least it is one request a chunk, for what a chunk asks for may be empty, or
 // those that the wanted rows fill. The most is known only where a chunk never has a second page.
