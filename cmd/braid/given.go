@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -176,7 +177,7 @@ func timeSpan(c *service.Collection, name, value string) (from, to string, ok bo
 		return from, to, isEnd(from) && isEnd(to)
 	}
 	for _, param := range c.Parameters() {
-		if param.Name == name {
+		if param.Name == name || slices.Contains(param.Aliases, name) {
 			return from, to, param.Type == service.TypeInterval
 		}
 	}
@@ -211,7 +212,7 @@ func sitesParameter(c *service.Collection) (string, error) {
 	}
 	names := make([]string, 0, len(c.Parameters()))
 	for _, param := range c.Parameters() {
-		if param.Name == siteParameter {
+		if param.Name == siteParameter || slices.Contains(param.Aliases, siteParameter) {
 			return siteParameter, nil
 		}
 		names = append(names, param.Name)

@@ -243,6 +243,7 @@ type described struct {
 
 type describedParameter struct {
 	Name     string   `json:"name"`
+	Aliases  []string `json:"aliases,omitempty"`
 	Type     string   `json:"type"`
 	Of       []string `json:"of,omitempty"`
 	Several  bool     `json:"several"`
@@ -283,7 +284,7 @@ func describe(c *service.Collection, file string) described {
 	}
 	for _, p := range c.Parameters() {
 		one := describedParameter{
-			Name: p.Name, Type: string(p.Type), Several: p.Many != "" || each[p.Name], Required: p.Required, Default: p.Default, Values: p.Values, Hint: p.Hint,
+			Name: p.Name, Aliases: p.Aliases, Type: string(p.Type), Several: p.Many != "" || each[p.Name], Required: p.Required, Default: p.Default, Values: p.Values, Hint: p.Hint,
 		}
 		for _, unit := range p.Of {
 			one.Of = append(one.Of, string(unit))
@@ -357,6 +358,9 @@ func (p describedParameter) marks() []string {
 	}
 	if p.Several {
 		marks = append(marks, "several")
+	}
+	if len(p.Aliases) > 0 {
+		marks = append(marks, "also called "+strings.Join(p.Aliases, ", "))
 	}
 	if len(p.Default) > 0 {
 		marks = append(marks, "default "+strings.Join(p.Default, ", "))

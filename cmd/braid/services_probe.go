@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +110,7 @@ func (*app) settingsOf(c *service.Collection, set []string, used map[string]bool
 	for _, text := range set {
 		name, _, _ := strings.Cut(text, "=")
 		for _, p := range c.Parameters() {
-			if p.Name == name {
+			if p.Name == name || slices.Contains(p.Aliases, name) {
 				own, used[name] = append(own, text), true
 			}
 		}

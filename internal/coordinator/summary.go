@@ -41,7 +41,7 @@ func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 	limits := p.collection.Limits
 	s := &messages.PlanSummary{
 		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: p.slots,
-		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
+		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, RequestLimit: limits.RequestBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
 		MaxRows: p.spec.MaxRows,
 	}
 	if s.MaxRows > 0 {
@@ -74,6 +74,9 @@ func (p *pinned) measure(s *messages.PlanSummary, chunk planner.Chunk) error {
 	}
 	s.LongestURLBytes = max(s.LongestURLBytes, len(request.URL))
 	s.LongestBodyBytes = max(s.LongestBodyBytes, len(request.Body))
+	if s.RequestLimit > 0 {
+		s.LongestRequestBytes = max(s.LongestRequestBytes, request.Size())
+	}
 	if s.FirstURL == "" {
 		s.Method, s.FirstURL, s.FirstBody = request.Method, messages.Text(request.URL), messages.Text(string(request.Body))
 	}

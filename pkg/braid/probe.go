@@ -14,6 +14,7 @@ import (
 	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
 )
 
@@ -57,15 +58,15 @@ const probeRows = 5
 // Run sends the request: that of the query's first chunk, with as few rows as the request can say. The error is one of
 // planning, when there is nothing to send; whatever the service answers is in the report.
 func (p Probe) Run(ctx context.Context) (*ProbeReport, error) {
-	small := *p.Collection
+	if !p.Collection.HasRequest() {
+		return nil, fmt.Errorf("%w: the collection %s is spoken to by an adapter, which has no request to try", query.ErrInvalid, p.Collection.Name)
+	}
 	rows := p.Rows
 	if rows == 0 {
 		rows = probeRows
 	}
-	if small.Limits.PageRows > 0 {
-		small.Limits.PageRows = min(small.Limits.PageRows, rows)
-	}
-	plan, err := planner.Divide(&small, p.Values, planner.Options{Now: p.Now})
+	small := p.Collection.WithPageRows(int64(rows))
+	plan, err := planner.Divide(small, p.Values, planner.Options{Now: p.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (p Probe) Run(ctx context.Context) (*ProbeReport, error) {
 	report := &ProbeReport{Collection: small.Name, Method: request.Method, URL: request.URL, Headers: []ProbeHeader{}}
 	definition := small.Definition()
 	secrets := fetch.CredentialSources{Getenv: p.Getenv, Dir: p.ConfigDir}
-	client, err := fetch.New(&small, fetch.Config{
+	client, err := fetch.New(small, fetch.Config{
 		Credentials: secrets.Resolve, UserAgent: "braid/" + p.Version, InFlight: 1,
 		Transport: fetch.NewTransport(fetch.TransportConfig{Connect: definition.Timeouts.Connect, InFlight: 1, Proxy: http.ProxyFromEnvironment}),
 		Saw: func(url string, status int, header http.Header) {

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -23,7 +24,7 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 	if err := c.CheckValues(values); errors.As(err, &wrong) {
 		for _, e := range wrong {
 			if !unusable[e.Parameter] || errors.Is(e, service.ErrUnknownParameter) {
-				problems = append(problems, q.valueProblem(c, r, e))
+				problems = append(problems, q.valueProblems(c, r, e)...)
 			}
 		}
 	}
@@ -35,19 +36,30 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 	return problems
 }
 
-// valueProblem finds the place of a problem: that of the first value that has it, and the lines of the others in words.
-func (q *Query) valueProblem(c *service.Collection, r *Resolved, e *service.ValueError) *strictyaml.Error {
-	if len(e.At) == 0 {
-		place, named := q.placeOfParameter(c, r, e.Parameter)
-		if !named {
-			return place.Problem("%s: %s", e.Parameter, e.Message)
-		}
-		return place.Problem("%s", e.Message)
+// valueProblems tells a problem at its place.
+func (q *Query) valueProblems(c *service.Collection, r *Resolved, e *service.ValueError) strictyaml.Errors {
+	name := givenAs(c, r, e.Parameter)
+	switch {
+	case len(e.At) > 0:
+		return strictyaml.Errors{q.valueProblem(c, r, e)}
+	case name == "":
+		return strictyaml.Errors{q.placeOfAlternatives(c, r, e.Parameter).Problem("%s: %s", e.Parameter, e.Message)}
 	}
-	place, _ := r.Place(e.Parameter, e.At[0])
+	if ends := q.wrongEnds(c, r, name); len(ends) > 0 {
+		return ends
+	}
+	place, _ := r.Place(name, -1)
+	return strictyaml.Errors{place.Problem("%s", strings.ReplaceAll(e.Message, "\n", "; "))}
+}
+
+// valueProblem finds the place of what is wrong with single values: that of the first one, and the lines of the others in
+// words.
+func (q *Query) valueProblem(c *service.Collection, r *Resolved, e *service.ValueError) *strictyaml.Error {
+	name := givenAs(c, r, e.Parameter)
+	place, _ := r.Place(name, e.At[0])
 	var others []string
 	for _, i := range e.At[1:] {
-		other, _ := r.Place(e.Parameter, i)
+		other, _ := r.Place(name, i)
 		if line := fmt.Sprint(other.Line); other.Line > 0 && other.Line != place.Line && (len(others) == 0 || others[len(others)-1] != line) {
 			others = append(others, line)
 		}
@@ -61,43 +73,58 @@ func (q *Query) valueProblem(c *service.Collection, r *Resolved, e *service.Valu
 	return place.Problem("%s (also in lines %s)", e.Message, strings.Join(others, ", "))
 }
 
-// placeOfParameter is where a parameter was given. Of alternatives, which are named together, it is the last given one;
-// what was not given at all is missed where conditions stand. named tells whether the place names the parameter.
-func (q *Query) placeOfParameter(c *service.Collection, r *Resolved, names string) (place Place, named bool) {
-	if place, ok := r.Place(names, -1); ok {
-		return q.wrongEnd(c, r, names, place), true
-	}
-	given := false
+// placeOfAlternatives is where the last one of several parameters was given. What was not given at all is missed where
+// conditions stand.
+func (q *Query) placeOfAlternatives(c *service.Collection, r *Resolved, names string) Place {
+	place := q.PlaceOf("where")
 	for name := range strings.SplitSeq(names, ", ") {
-		if p, ok := r.Place(name, -1); ok {
-			place, given = p, true
-		}
-	}
-	if given {
-		return place, false
-	}
-	return q.PlaceOf("where"), false
-}
-
-// wrongEnd is the place of the end that is wrong, of an interval of which one is.
-func (q *Query) wrongEnd(c *service.Collection, r *Resolved, name string, place Place) Place {
-	interval := r.origins[name].condition.Source.Interval
-	ends := r.Values[name]
-	if interval == nil || len(ends) != 2 {
-		return place
-	}
-	for _, param := range c.Parameters() {
-		if param.Name != name || param.Type != service.TypeInterval {
-			continue
-		}
-		if _, err := service.ParseInterval(param.Of, []string{ends[0], service.OpenEnd}); err != nil && ends[0] != service.OpenEnd {
-			return place.below(interval.fromLine, ".from")
-		}
-		if _, err := service.ParseInterval(param.Of, []string{service.OpenEnd, ends[1]}); err != nil && ends[1] != service.OpenEnd {
-			return place.below(interval.toLine, ".to")
+		if given, ok := r.Place(givenAs(c, r, name), -1); ok {
+			place = given
 		}
 	}
 	return place
+}
+
+// givenAs is the name under which a query gives a parameter, which may be one of its other names; empty when it does not.
+func givenAs(c *service.Collection, r *Resolved, name string) string {
+	names := []string{name}
+	if param, ok := parameterNamed(c, name); ok {
+		names = append(names, append([]string{param.Name}, param.Aliases...)...)
+	}
+	for _, name := range names {
+		if _, ok := r.origins[name]; ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// parameterNamed finds a parameter by any of its names.
+func parameterNamed(c *service.Collection, name string) (service.Parameter, bool) {
+	for _, param := range c.Parameters() {
+		if param.Name == name || slices.Contains(param.Aliases, name) {
+			return param, true
+		}
+	}
+	return service.Parameter{}, false
+}
+
+// wrongEnds tells which ends of an interval are wrong by themselves.
+func (q *Query) wrongEnds(c *service.Collection, r *Resolved, name string) strictyaml.Errors {
+	param, ok := parameterNamed(c, name)
+	interval, ends := r.origins[name].condition.Source.Interval, r.Values[name]
+	if !ok || param.Type != service.TypeInterval || interval == nil || len(ends) != 2 {
+		return nil
+	}
+	place, _ := r.Place(name, -1)
+	var problems strictyaml.Errors
+	if _, err := service.ParseInterval(param.Of, []string{ends[0], service.OpenEnd}); err != nil && ends[0] != service.OpenEnd {
+		problems = append(problems, place.below(interval.fromLine, ".from").Problem("%s", err))
+	}
+	if _, err := service.ParseInterval(param.Of, []string{service.OpenEnd, ends[1]}); err != nil && ends[1] != service.OpenEnd {
+		problems = append(problems, place.below(interval.toLine, ".to").Problem("%s", err))
+	}
+	return problems
 }
 
 // PlaceOfValue tells where a value of a parameter was given, or the parameter itself when the value is empty.

@@ -16,7 +16,7 @@ collections:
   levels:
     request: {path: /levels}
     params:
-      gauge: {type: text, many: comma, required: true, pattern: '^[A-Z]{3}$', hint: three letters}
+      gauge: {aliases: [stn], type: text, many: comma, required: true, pattern: '^[A-Z]{3}$', hint: three letters}
       state: {type: text}
       county: {type: text}
       time: {type: interval, of: date, send: {from: '{from}', to: '{to}'}}
@@ -68,6 +68,9 @@ func TestEachProblemIsToldWhereItWasGiven(t *testing.T) {
 		text string
 		want []string
 	}{
+		"another name":      {"  stn: [ABC, ab]\n  state: WI\n", []string{`q.yaml:5: where.stn: the value "ab"`}},
+		"both names":        {"  stn: ABC\n  gauge: ABC\n  state: WI\n", []string{`q.yaml:6: where.gauge: gauge and stn are one parameter; give it once`}},
+		"both ends":         {"  gauge: ABC\n  state: WI\n  time:\n    from: 2024-02-30\n    to: soon\n", []string{`q.yaml:8: where.time.from: "2024-02-30" is no date`, `q.yaml:9: where.time.to: "soon" is no date`}},
 		"right":             {"  gauge: ABC\n  state: WI\nselect: [gauge, stage, sum_mgd]\n", nil},
 		"value":             {"  gauge: abc\n  state: WI\n", []string{`q.yaml:5: where.gauge: the value "abc" does not have the form that the service takes: three letters`}},
 		"values":            {"  gauge:\n    - ABC\n    - ab\n    - DEF\n    - bc\n    - 'a b'\n  state: WI\n", []string{`q.yaml:7: where.gauge: the value "ab" (and 2 more like it) does not have the form that the service takes: three letters (also in lines 9, 10)`}},
