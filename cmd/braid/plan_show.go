@@ -66,7 +66,10 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 }
 
 func sizeLines(plan *messages.PlanSummary) []step {
-	lines := []step{{"URL", ofLimit(plan.LongestURLBytes, plan.URLLimit)}}
+	var lines []step
+	if plan.LongestURLBytes > 0 { // an adapter's requests are its own
+		lines = append(lines, step{"URL", ofLimit(plan.LongestURLBytes, plan.URLLimit)})
+	}
 	if plan.LongestBodyBytes > 0 {
 		lines = append(lines, step{"body", ofLimit(plan.LongestBodyBytes, plan.BodyLimit)})
 	}

@@ -13,7 +13,12 @@ import (
 
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
-	return Plan(c.ports.Definitions, spec, PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()})
+	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
+	_, p, err := plan(c.ports.Definitions, spec, opts.InFlight, opts.Now)
+	if err != nil {
+		return nil, err
+	}
+	return p.summary(opts)
 }
 
 // PlanOptions is what a plan's summary depends on beside the query.
