@@ -31,8 +31,10 @@ func TestWhatPlannersAndServersSayIsToldAtItsPlace(t *testing.T) {
 		"nothing to split": {&planner.UnsplittableError{Bytes: 9, Limit: 5}, `q.yaml:4: where: ` + (&planner.UnsplittableError{Bytes: 9, Limit: 5}).Error()},
 		"too many":         {fmt.Errorf("%w: %w: more than 5", query.ErrInvalid, planner.ErrTooMany), "q.yaml:4: where: too many chunks: more than 5"},
 		"max_chunks":       {fmt.Errorf("%w: -1", planner.ErrMaxChunks), "q.yaml:9: max_chunks: max_chunks is out of bounds: -1"},
-		"a server": {&braid.ServerError{Detail: "all", Fields: []braid.FieldError{{Location: "values.note", Message: "wrong"}, {Location: "values.time", Message: "missing"}, {Location: "max_chunks", Message: "large"}}},
-			"q.yaml:4: where: time: missing\nq.yaml:8: where.note: wrong\nq.yaml:9: max_chunks: large\n3 problems; nothing was sent"},
+		"a server": {
+			&braid.ServerError{Detail: "all", Fields: []braid.FieldError{{Location: "values.note", Message: "wrong"}, {Location: "values.time", Message: "missing"}, {Location: "max_chunks", Message: "large"}}},
+			"q.yaml:4: where: time: missing\nq.yaml:8: where.note: wrong\nq.yaml:9: max_chunks: large\n3 problems; nothing was sent",
+		},
 		"anything else": {errors.New("no room"), "no room"},
 	} {
 		t.Run(name, func(t *testing.T) {

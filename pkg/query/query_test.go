@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -285,7 +286,7 @@ func FuzzParseNeverPanics(f *testing.F) {
 			t.Error(err)
 		} else if again, err := Parse("f.yaml", written); err != nil {
 			t.Errorf("%v\n%s", err, written)
-		} else if twice, err := again.Write(); err != nil || string(twice) != string(written) {
+		} else if twice, err := again.Write(); err != nil || !bytes.Equal(twice, written) {
 			t.Errorf("%v: %s\nbecame %s", err, written, twice)
 		}
 		from := sources(nil)
