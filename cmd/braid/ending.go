@@ -31,6 +31,7 @@ type summary struct {
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false) // URLs stay as they are
 	return enc.Encode(v)
 }
 

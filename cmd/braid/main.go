@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // zones of queries are found on machines without a database of their own
 )
 
 func main() {

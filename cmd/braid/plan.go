@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,31 +18,49 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "plan QUERY.yaml", Short: "Show what a query would do; nothing is sent", Args: cobra.ExactArgs(1),
+	k := new(asked)
+	var exit bool
+	cmd := &cobra.Command{
+		Use:   "plan [QUERY.yaml]",
+		Short: "Show what a query would do and cost; nothing is sent",
+		Long: `Checks a query completely and shows what it would cost: chunks, requests, quota and time. Nothing is sent.
+
+With --exit-code the command ends with the code that a run would most probably end with:
+  0    the whole plan is expected to fit into one window of the quota
+  2    the query cannot be run as it is
+  4    a credential that the service demands is not set
+  75   the plan takes more than one window: a run would be paused (or goes on by itself with --wait)
+
+` + givenHelp + `
+` + exitHelp,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, spec, err := a.readQuery(args[0])
+			p, err := a.prepare(cmd, args, k)
 			if err != nil {
+				return a.refused(err)
+			}
+			plan, err := a.plan(cmd, p.spec)
+			if err != nil {
+				return a.refused(p.place(err))
+			}
+			if err := a.saveGiven(k, p); err != nil {
 				return err
 			}
-			if _, err := a.targets(q, args[0], nil, ""); err != nil {
-				a.line("note", "%s", err)
-			}
-			plan, err := a.plan(cmd, spec)
-			if err != nil {
+			if err := a.showPlan(plan, p, k); err != nil || !exit {
 				return err
 			}
-			if a.json {
-				return a.printJSON(plan)
-			}
-			return a.printPlan(plan, args[0])
+			return a.planVerdict(plan, p.query)
 		},
 	}
+	k.flags(a, cmd)
+	cmd.Flags().BoolVar(&exit, "exit-code", false, "end with the code that a run would most probably end with")
+	settings.OnlyFlags(cmd.Flags(), "exit-code")
+	return cmd
 }
 
 func (a *app) plan(cmd *cobra.Command, spec *query.Spec) (*messages.PlanSummary, error) {
 	if a.server == "" {
-		return braid.Plan(a.definitions(), spec, time.Now())
+		return braid.Plan(a.planConfig(), spec)
 	}
 	client, err := braid.NewClient(a.server)
 	if err != nil {
@@ -50,36 +69,47 @@ func (a *app) plan(cmd *cobra.Command, spec *query.Spec) (*messages.PlanSummary,
 	return client.Plan(cmd.Context(), spec)
 }
 
-func (a *app) printPlan(p *messages.PlanSummary, file string) error {
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "query\t%s %s\n", p.Service, p.Collection)
-	fmt.Fprintf(table, "chunks\t%s (longest URL %s of %s bytes)\n", thousands(int64(p.Chunks)), thousands(int64(p.LongestURLBytes)), thousands(int64(p.URLLimit)))
-	if p.EstimatedRows > 0 {
-		fmt.Fprintf(table, "rows\tabout %s\n", thousands(p.EstimatedRows))
-	}
-	fmt.Fprintf(table, "requests\tat least %s, at most %d in flight\n", thousands(p.LeastRequests), min(p.InFlight, p.Chunks))
-	fmt.Fprintf(table, "first\t%s\n", cut(p.FirstURL))
-	if p.Chunks > 1 {
-		fmt.Fprintf(table, "last\t%s\n", cut(p.LastURL))
-	}
-	fmt.Fprintf(table, "plan\t%.16s…\n", p.Fingerprint)
-	fmt.Fprintf(table, "run it\t%s\n", a.runCommandLine(file))
-	return table.Flush()
+func (a *app) planConfig() braid.PlanConfig {
+	return braid.PlanConfig{Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Now: time.Now()}
 }
 
-const shownURL = 300
-
-// cut keeps a URL short enough to be read; --json has all of it.
-func cut(url string) string {
-	if len(url) <= shownURL {
-		return url
+// planVerdict is the exit code that a run would most probably end with.
+func (a *app) planVerdict(plan *messages.PlanSummary, q *query.Query) error {
+	if a.server == "" {
+		d, err := a.definitions().Open(q.Service)
+		if err != nil {
+			return err
+		}
+		for _, missing := range a.planConfig().MissingKeys(d) {
+			a.line("key", "%s demands the credential %s; put it into %s", d.Name, missing.ID, placesOf(missing))
+			return &exitError{code: exitCredentials, err: errors.New("a credential is missing"), said: true}
+		}
 	}
-	return url[:shownURL] + "…"
+	if !plan.Fits() && time.Duration(q.Run.OnQuota.WaitUpTo) < time.Duration(plan.Waited)*time.Second {
+		return &exitError{code: exitPaused, err: errors.New("the plan does not fit into one window of the quota"), said: true}
+	}
+	return nil
 }
 
 // runCommandLine is the command that runs what was planned, with the settings that were given for the plan.
-func (a *app) runCommandLine(file string) string {
-	words := []string{"braid", "run", quoteArg(file)}
+func (a *app) runCommandLine(p *prepared, k *asked) string {
+	words := []string{"braid", "run"}
+	switch {
+	case p.query.File != "":
+		words = append(words, quoteArg(p.query.File))
+	case k.given.save != "":
+		words = append(words, quoteArg(k.given.save))
+	default:
+		words = append(words, k.given.words()...)
+	}
+	if k.given.save == "" {
+		for _, out := range k.out {
+			words = append(words, "-o", quoteArg(out))
+		}
+		if k.format != "" {
+			words = append(words, "--format", quoteArg(k.format))
+		}
+	}
 	for _, given := range []struct{ name, value string }{
 		{"config", a.config}, {"data-dir", a.dataDir}, {"server", a.server}, {"services-dir", a.servicesDir},
 	} {
@@ -93,4 +123,28 @@ func (a *app) runCommandLine(file string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// words are the flags as they were given.
+func (g *given) words() []string {
+	words := []string{"--service", quoteArg(g.service), "--collection", quoteArg(g.collection)}
+	add := func(name, value string) {
+		if value != "" {
+			words = append(words, "--"+name, quoteArg(value))
+		}
+	}
+	add("sites", g.sites)
+	add("prefix", g.prefix)
+	for _, set := range g.set {
+		add("set", set)
+	}
+	add("select", strings.Join(g.columns, ","))
+	add("zone", g.zone)
+	if g.maxChunks > 0 {
+		add("max-chunks", strconv.Itoa(g.maxChunks))
+	}
+	if g.maxRows > 0 {
+		add("max-rows", strconv.FormatInt(g.maxRows, 10))
+	}
+	return words
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,112 +25,98 @@ type target struct {
 }
 
 func (a *app) runCommand() *cobra.Command {
-	var out []string
-	var format string
+	k := new(asked)
 	var wait bool
 	cmd := &cobra.Command{
-		Use:   "run QUERY.yaml",
+		Use:   "run [QUERY.yaml]",
 		Short: "Plan a query, run it and write its table",
 		Long: `Plans the query, runs it with progress on stderr, and writes its table.
 
 What is complete is kept in the data directory at once. When the quota is used up or the service is down, the command
 ends with exit code 75 and prints the command that goes on; --wait waits it out instead.
 
+` + givenHelp + `
 ` + exitHelp,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, spec, err := a.readQuery(args[0])
+			p, err := a.prepare(cmd, args, k)
 			if err != nil {
-				return err
-			}
-			targets, err := a.targets(q, args[0], out, format)
-			if err != nil {
-				return err
+				return a.refused(err)
 			}
 			if err := a.checkEmbedded(); err != nil {
 				return err
 			}
+			if err := a.saveGiven(k, p); err != nil {
+				return err
+			}
 			if a.embedded.inFlight > 0 {
-				spec.Run.InFlight = a.embedded.inFlight
+				p.spec.Run.InFlight = a.embedded.inFlight
 			}
 			if wait {
-				spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
+				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
-			return a.runQuery(cmd.Context(), spec, targets)
+			return a.runQuery(cmd.Context(), p)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringArrayVarP(&out, "output", "o", nil, "file to write, in place of one that is there, instead of the query's own outputs; - is stdout; may be given several times")
-	flags.StringVar(&format, "format", "", "format of the output: csv, jsonl, parquet (default: by the file's ending)")
-	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
-	a.embeddedFlagsOn(flags)
+	k.flags(a, cmd)
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
+	a.embeddedFlagsOn(cmd.Flags())
 	return cmd
+}
+
+// saveGiven writes the query file that was asked for with --save-query.
+func (a *app) saveGiven(k *asked, p *prepared) error {
+	if k.given.save == "" {
+		return nil
+	}
+	if err := k.given.saveQuery(p.query, p.targets); err != nil {
+		return err
+	}
+	a.line("saved", "%s; braid run %s runs it again", k.given.save, quoteArg(k.given.save))
+	return nil
 }
 
 const forever = time.Duration(math.MaxInt64 / 4)
 
-// readQuery reads a query file and the value files it names.
-func (a *app) readQuery(path string) (*query.Query, *query.Spec, error) {
-	data, err := readFile(path)
-	if err != nil {
-		return nil, nil, usage("query file: %w", err)
-	}
-	q, err := query.Parse(path, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir := filepath.Dir(path)
-	values, notes, err := q.Resolve(func(name string) ([]byte, error) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		return readFile(name)
-	}, time.Now())
-	if err != nil {
-		return nil, nil, usage("%s: %w", path, err)
-	}
-	for _, note := range notes {
-		a.line("note", "%s", note)
-	}
-	spec := q.Spec(values)
-	return q, spec, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder", path)
-	}
-	if info.Size() > query.MaxFileBytes {
-		return nil, fmt.Errorf("%s has %d bytes, at most %d", path, info.Size(), query.MaxFileBytes)
-	}
-	return os.ReadFile(path)
-}
-
 // targets finds out before anything is sent where the table is to go, and whether it can.
-func (a *app) targets(q *query.Query, file string, out []string, format string) ([]target, error) {
+func (a *app) targets(q *query.Query, out []string, format string, found *problems) []target {
 	var targets []target
+	var places []query.Place
 	for _, path := range out {
 		targets = append(targets, target{path: path, format: output.Format(format), replace: true})
+		places = append(places, query.Place{File: "-o " + path})
 	}
 	if len(out) == 0 {
-		for _, o := range q.Outputs {
+		for i, o := range q.Outputs {
+			if o.To == "" || o.Format == "" {
+				continue // told already
+			}
 			path := o.To
-			if path != "-" && !filepath.IsAbs(path) {
-				path = filepath.Join(filepath.Dir(file), path)
+			if path != "-" && !filepath.IsAbs(path) && q.File != "" {
+				path = filepath.Join(filepath.Dir(q.File), path)
 			}
 			targets = append(targets, target{path: path, format: output.Format(o.Format), replace: o.IfExists == query.IfExistsReplace})
+			places = append(places, outputPlace(q, i))
 		}
 	}
 	for i := range targets {
 		if err := targets[i].check(); err != nil {
-			return nil, err
+			found.add(places[i].Problem("%s", strings.TrimPrefix(err.Error(), output.ErrTarget.Error()+": ")))
+		}
+		for _, before := range targets[:i] {
+			if before.path == targets[i].path {
+				found.add(places[i].Problem("%s is written twice; name another file", before.path))
+			}
 		}
 	}
-	return targets, nil
+	return targets
+}
+
+func outputPlace(q *query.Query, i int) query.Place {
+	if place := q.PlaceOf(fmt.Sprintf("output[%d]", i)); place.Line > 1 {
+		return place
+	}
+	return q.PlaceOf("output")
 }
 
 func (t *target) check() error {
@@ -155,16 +142,16 @@ func (t *target) check() error {
 	return nil
 }
 
-func (a *app) runQuery(ctx context.Context, spec *query.Spec, targets []target) error {
+func (a *app) runQuery(ctx context.Context, p *prepared) error {
 	started := time.Now()
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
-		q, err := s.Submit(ctx, spec)
+		q, err := s.Submit(ctx, p.spec)
 		if err != nil {
-			return err
+			return a.refused(p.place(err))
 		}
-		a.saveTargets(q.ID, targets)
+		a.saveTargets(q.ID, p.targets)
 		a.announce(q)
-		return a.bringHome(ctx, s, q, targets, started)
+		return a.bringHome(ctx, s, q, p.targets, started)
 	})
 }
 

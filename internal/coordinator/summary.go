@@ -8,62 +8,155 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
-	return Plan(c.ports.Definitions, spec, c.cfg.InFlight, c.ports.Now())
-}
-
-// Plan checks and plans a query without a coordinator: nothing is stored or sent. inFlight is an explicit number of
-// requests at a time, or 0.
-func Plan(definitions Definitions, spec *query.Spec, inFlight int, now time.Time) (*messages.PlanSummary, error) {
-	_, p, err := plan(definitions, spec, inFlight, now)
+	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
+	_, p, err := plan(c.ports.Definitions, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}
-	return p.summary(now)
+	return p.summary(opts)
 }
 
-func (p *pinned) summary(now time.Time) (*messages.PlanSummary, error) {
+// PlanOptions is what a plan's summary depends on beside the query.
+type PlanOptions struct {
+	InFlight int       // an explicit number of requests at a time, or 0
+	Now      time.Time // for the estimate of an interval without an end
+	// HasKey tells whether requests of the service will carry a credential. Nil: it is the workers' to know.
+	HasKey func(*service.Definition) bool
+}
+
+// Plan checks and plans a query without a coordinator: nothing is stored or sent.
+func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
+	_, p, err := plan(definitions, spec, opts.InFlight, opts.Now)
+	if err != nil {
+		return nil, err
+	}
+	return p.summary(opts)
+}
+
+func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 	fingerprint, err := planner.Fingerprint(p.plan)
 	if err != nil {
 		return nil, err
 	}
+	limits := p.collection.Limits
 	s := &messages.PlanSummary{
-		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), URLLimit: p.collection.Limits.URLBytes,
-		Fingerprint: fingerprint, InFlight: p.slots, LargestValues: map[string]int{},
+		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: p.slots,
+		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, RequestLimit: limits.RequestBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
+		MaxRows: p.spec.MaxRows,
 	}
+	if s.MaxRows > 0 {
+		s.InFlight = 1 // what lies behind the rows that are wanted must not be asked for
+		s.PageRows = int(min(int64(s.PageRows), s.MaxRows))
+	}
+	w := walks{collection: p.collection, now: opts.Now, page: int64(s.PageRows), wanted: s.MaxRows}
 	for chunk := range p.plan.All() {
-		request, err := p.collection.Request(chunk.Values)
-		if err != nil {
+		if err := p.measure(s, chunk); err != nil {
 			return nil, err
 		}
-		s.LongestURLBytes = max(s.LongestURLBytes, len(request.URL))
-		if s.FirstURL == "" {
-			s.FirstURL = messages.Text(request.URL)
-		}
-		s.LastURL = messages.Text(request.URL)
-		for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
-			if len(p.spec.Values[name]) > 1 && len(chunk.Values[name]) < len(p.spec.Values[name]) {
-				s.LargestValues[name] = max(s.LargestValues[name], len(chunk.Values[name]))
-			}
-		}
-		// Chunks are counted apart: a page that is full to its last row needs no second one.
-		s.LeastRequests += pages(p, chunk, now)
+		w.add(chunk)
 	}
-	if rows, known := p.collection.EstimateRows(p.spec.Values, now); known {
+	w.reckon(s)
+	if rows, known := p.collection.EstimateRows(p.spec.Values, opts.Now); known {
 		s.EstimatedRows = rows
+		if s.MaxRows > 0 {
+			s.EstimatedRows = min(rows, s.MaxRows)
+		}
 	}
+	p.budget(s, opts.HasKey)
 	return s, nil
 }
 
-// pages is how many requests a chunk takes by the estimate of its rows; without one, at least one.
-func pages(p *pinned, chunk planner.Chunk, now time.Time) int64 {
-	rows, known := p.collection.EstimateRows(chunk.Values, now)
-	page := int64(p.collection.Limits.PageRows)
-	if !known || page == 0 {
+// measure adds one chunk's request to what is known of all.
+func (p *pinned) measure(s *messages.PlanSummary, chunk planner.Chunk) error {
+	request, err := p.collection.Request(chunk.Values)
+	if err != nil {
+		return err
+	}
+	s.LongestURLBytes = max(s.LongestURLBytes, len(request.URL))
+	s.LongestBodyBytes = max(s.LongestBodyBytes, len(request.Body))
+	if s.RequestLimit > 0 {
+		s.LongestRequestBytes = max(s.LongestRequestBytes, request.Size())
+	}
+	if s.FirstURL == "" {
+		s.Method, s.FirstURL, s.FirstBody = request.Method, messages.Text(request.URL), messages.Text(string(request.Body))
+	}
+	s.LastURL, s.LastBody = messages.Text(request.URL), messages.Text(string(request.Body))
+	for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
+		if len(p.spec.Values[name]) > 1 && len(chunk.Values[name]) < len(p.spec.Values[name]) {
+			s.LargestValues[name] = max(s.LargestValues[name], len(chunk.Values[name]))
+		}
+	}
+	return nil
+}
+
+// walks reckons how many requests the chunks of a plan take.
+type walks struct {
+	collection *service.Collection
+	now        time.Time
+	page       int64 // rows in a full page; 0: not known
+	wanted     int64 // rows that the query is complete with; 0: all
+
+	chunks, pages, longest, rows int64
+	unknown                      bool // the pages of some chunk
+}
+
+// add counts a chunk. Chunks are counted apart: a page that is full to its last row needs no second one. Chunks behind the
+// rows that are wanted are not asked for.
+func (w *walks) add(chunk planner.Chunk) {
+	w.chunks++
+	if w.wanted > 0 && w.rows >= w.wanted {
+		return
+	}
+	rows, estimated := w.collection.EstimateRows(chunk.Values, w.now)
+	if w.wanted > 0 {
+		rows = min(rows, w.wanted-w.rows)
+	}
+	w.rows += rows
+	pages := int64(1)
+	switch {
+	case w.wanted > 0 && !estimated:
+		w.unknown = true
+	case w.collection.Paging().Style == service.PagingNone: // always one
+	case !estimated || w.page == 0:
+		w.unknown = true
+	default:
+		pages = max(1, (rows+w.page-1)/w.page)
+	}
+	if w.wanted == 0 || w.rows < w.wanted {
+		pages += confirming(w.collection.Paging())
+	}
+	w.pages += pages
+	w.longest = max(w.longest, pages)
+}
+
+// confirming is how many requests of a walk bring no rows and only confirm that it has ended.
+func confirming(p service.Paging) int64 {
+	if p.Stop.Kind == service.StopEmptyPage || p.Stop.Kind == service.StopShortPage {
 		return 1
 	}
-	return max(1, (rows+page-1)/page)
+	return 0
+}
+
+// reckon puts the counts into the summary. At least it is one request a chunk, for what a chunk asks for may be empty, or
+// those that the wanted rows fill. The most is known only where a chunk never has a second page.
+func (w *walks) reckon(s *messages.PlanSummary) {
+	s.LeastRequests = w.chunks
+	if w.wanted > 0 {
+		full := int64(1)
+		if w.page > 0 && w.collection.Paging().Style != service.PagingNone {
+			full = (w.wanted + w.page - 1) / w.page
+		}
+		s.LeastRequests = min(w.chunks, full)
+	}
+	if w.collection.Paging().Style == service.PagingNone {
+		s.MostRequests = w.chunks
+	}
+	if !w.unknown {
+		s.ExpectedRequests, s.LongestWalk = w.pages, w.longest
+	}
 }

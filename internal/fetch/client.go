@@ -19,6 +19,9 @@ type Config struct {
 	Now         func() time.Time // nil: the system's clock
 	UserAgent   string           // empty: braid
 	InFlight    int              // requests in flight at most; 0: as the definition says
+	// Saw is told of each answer, before it is judged: its URL without a secret, its status, and its headers with the
+	// secrets that were sent hidden. Nil: nobody is.
+	Saw func(url string, status int, header http.Header)
 	// Transport is shared by the clients of one service and comes from NewTransport. Nil: a pool of this client's own.
 	Transport *http.Transport
 }

@@ -59,7 +59,22 @@ func (e *exchange) hop(ctx context.Context) (page service.Page, redirect string,
 	}
 	e.watch.connected()         // on a transport that tells of no connections too
 	defer response.Body.Close() //nolint:errcheck // what was needed of it was read
+	e.told(response)
 	return e.answer(ctx, response)
+}
+
+// told tells whoever wants to see answers.
+func (e *exchange) told(response *http.Response) {
+	if e.client.cfg.Saw == nil {
+		return
+	}
+	header := make(http.Header, len(response.Header))
+	for name, values := range response.Header {
+		for _, value := range values {
+			header.Add(name, e.sent.hide(value))
+		}
+	}
+	e.client.cfg.Saw(e.request.URL, response.StatusCode, header)
 }
 
 // prepare makes the request as it goes out, with the secrets that its host may see.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/internal/coordinator"
+	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
@@ -32,6 +33,19 @@ func (d Definitions) Pinned(name string) ([]byte, error) {
 	}
 	return service.Pinned{File: file, Text: string(text), BaseURL: d.Base[name]}.Encode()
 }
+
+// Open reads the definition of a service, at its own address or at the one that replaces it. Errors are those of Pinned.
+func (d Definitions) Open(name string) (*service.Definition, error) {
+	pinned, err := d.Pinned(name)
+	if err != nil {
+		return nil, err
+	}
+	return service.OpenPinned(pinned)
+}
+
+// Text gives the definition of a service as it stands in its file, and the file's name. The error wraps ErrUnknownService
+// when there is none.
+func (d Definitions) Text(name string) (file string, text []byte, err error) { return d.text(name) }
 
 // Names lists the services that there are.
 func (d Definitions) Names() []string {
@@ -88,7 +102,41 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Plan checks and plans a query in this process: nothing is stored or sent.
-func Plan(d Definitions, spec *query.Spec, now time.Time) (*messages.PlanSummary, error) {
-	return coordinator.Plan(d, spec, 0, now)
+// PlanConfig configures Plan. The zero value of each field is its default.
+type PlanConfig struct {
+	Definitions Definitions
+	InFlight    int                 // an explicit number of requests at a time; 0: as query and definition say
+	Getenv      func(string) string // where credentials are looked for
+	ConfigDir   string              // folder of credential files
+	Now         time.Time
+}
+
+// Plan checks and plans a query in this process: nothing is stored or sent. Credentials are looked for, because the quota
+// depends on whether there is one, and are neither used nor told.
+func Plan(cfg PlanConfig, spec *query.Spec) (*messages.PlanSummary, error) {
+	return coordinator.Plan(cfg.Definitions, spec, coordinator.PlanOptions{
+		InFlight: cfg.InFlight, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
+	})
+}
+
+// keys gives the credentials of a definition that are found and would be sent.
+func (c PlanConfig) keys(d *service.Definition) []service.Credential {
+	sources := fetch.CredentialSources{Getenv: c.Getenv, Dir: c.ConfigDir}
+	return slices.DeleteFunc(d.CredentialsFor(d.BaseURL), func(credential service.Credential) bool {
+		_, found, err := sources.Resolve(credential)
+		return err != nil || !found
+	})
+}
+
+// MissingKeys gives the credentials that a service demands and that are not found.
+func (c PlanConfig) MissingKeys(d *service.Definition) []service.Credential {
+	var missing []service.Credential
+	found := c.keys(d)
+	for _, credential := range d.CredentialsFor(d.BaseURL) {
+		have := slices.ContainsFunc(found, func(k service.Credential) bool { return k.ID == credential.ID })
+		if credential.Required && !have {
+			missing = append(missing, credential)
+		}
+	}
+	return missing
 }

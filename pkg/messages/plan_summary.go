@@ -1,22 +1,79 @@
 package messages
 
+import "fmt"
+
 const maxPlanSummaryBytes = 128 << 10
 
-// PlanSummary is what a plan would cost, as people are shown it before anything is sent.
+// PlanSummary is what a plan would cost, as people are shown it before anything is sent. A number that is not known is
+// left out.
 type PlanSummary struct {
-	Service         string         `json:"service"`
-	Collection      string         `json:"collection"`
-	Chunks          int            `json:"chunks"`
-	Fingerprint     string         `json:"fingerprint"`
-	LeastRequests   int64          `json:"least_requests"`           // one a chunk, or the pages that its estimated rows take
-	InFlight        int            `json:"in_flight"`                // requests at a time
-	LongestURLBytes int            `json:"longest_url_bytes"`        // of all requests
-	URLLimit        int            `json:"url_limit"`                // bytes that the service takes; 0: no limit is known
-	LargestValues   map[string]int `json:"largest_values,omitempty"` // divided parameter → most values of it in one request
-	EstimatedRows   int64          `json:"estimated_rows,omitzero"`  // a guess; 0: the service's definition has none
-	FirstURL        string         `json:"first_url,omitzero"`       // of the first chunk's request, cut to what a message carries
-	LastURL         string         `json:"last_url,omitzero"`        // likewise of the last chunk's
+	Service     string `json:"service"`
+	Collection  string `json:"collection"`
+	Chunks      int    `json:"chunks"`
+	Fingerprint string `json:"fingerprint"`
+
+	LeastRequests    int64 `json:"least_requests"`             // without retries: no run takes fewer
+	ExpectedRequests int64 `json:"expected_requests,omitzero"` // by the definition's estimate of rows, or where each chunk is one page
+	MostRequests     int64 `json:"most_requests,omitzero"`     // without retries and splits: no run takes more
+	LongestWalk      int64 `json:"longest_walk,omitzero"`      // most requests that are expected of one chunk, which come one after another
+	InFlight         int   `json:"in_flight"`                  // requests at a time
+	EstimatedRows    int64 `json:"estimated_rows,omitzero"`    // a guess, by the definition's estimate
+	PageRows         int   `json:"page_rows,omitzero"`         // rows asked for in one request
+	MaxRows          int64 `json:"max_rows,omitzero"`          // the query's own bound
+
+	LongestURLBytes     int            `json:"longest_url_bytes"`              // of all requests
+	URLLimit            int            `json:"url_limit"`                      // bytes that the service takes; 0: no limit is known
+	LongestBodyBytes    int            `json:"longest_body_bytes,omitzero"`    // of all requests
+	BodyLimit           int            `json:"body_limit,omitzero"`            // bytes that the service takes
+	LongestRequestBytes int            `json:"longest_request_bytes,omitzero"` // URL and body together, where they are limited together
+	RequestLimit        int            `json:"request_limit,omitzero"`         // bytes of URL and body together that the service takes
+	LargestValues       map[string]int `json:"largest_values,omitempty"`       // divided parameter → most values of it in one request
+
+	Quotas  []PlanQuota `json:"quotas,omitempty"`      // that the plan is measured against
+	Seconds int64       `json:"eta_seconds,omitzero"`  // from the first request to the last answer, with the waits for quota
+	Latency int64       `json:"latency_ms,omitzero"`   // of one request, as the time is reckoned with; assumed, not measured
+	Waited  int64       `json:"wait_seconds,omitzero"` // of the time: waits for quota
+
+	Method    string `json:"method,omitzero"`     // of the first request
+	FirstURL  string `json:"first_url,omitzero"`  // of the first chunk's request, cut to what a message carries
+	FirstBody string `json:"first_body,omitzero"` // likewise
+	LastURL   string `json:"last_url,omitzero"`   // likewise of the last chunk's
+	LastBody  string `json:"last_body,omitzero"`  // likewise
 }
+
+// PlanQuota is one quota and how a plan fits into it.
+type PlanQuota struct {
+	Pool      string   `json:"pool"`
+	Counts    string   `json:"counts"`              // requests, bytes or rows
+	Limit     int64    `json:"limit,omitzero"`      // in a window, as it is believed; 0: not known
+	HoldBack  int64    `json:"hold_back,omitzero"`  // of these, never spent
+	Window    int64    `json:"window_seconds"`      // length of a window
+	Key       KeyState `json:"key,omitzero"`        // whether a key for it was found
+	Anonymous bool     `json:"anonymous,omitempty"` // the limit is that of requests without a key
+	Windows   int64    `json:"windows,omitzero"`    // that the plan takes, when nobody else spends the quota; 0: not known
+}
+
+// KeyState tells whether there is a key that a quota belongs to.
+type KeyState string
+
+// The states of keys.
+const (
+	KeyFound   KeyState = "found"
+	KeyMissing KeyState = "missing"
+	KeyUnknown KeyState = "unknown" // it is the workers' to know
+)
+
+// Fits tells whether the whole plan is expected to fit into one window of each of its quotas. What is not known fits.
+func (m *PlanSummary) Fits() bool {
+	for _, q := range m.Quotas {
+		if q.Windows > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+const maxPlanQuotas = 16
 
 // Validate reports the first field that is missing or out of bounds.
 func (m *PlanSummary) Validate() error {
@@ -25,18 +82,65 @@ func (m *PlanSummary) Validate() error {
 			return err
 		}
 	}
+	if len(m.Quotas) > maxPlanQuotas {
+		return fmt.Errorf("quotas: %w: %d, at most %d", ErrInvalid, len(m.Quotas), maxPlanQuotas)
+	}
+	for i := range m.Quotas {
+		if err := m.Quotas[i].validate(); err != nil {
+			return err
+		}
+	}
 	return firstError(
 		field("service", CheckName(m.Service)),
 		field("collection", CheckName(m.Collection)),
 		checkCount("chunks", int64(m.Chunks)),
 		field("fingerprint", checkDigest(m.Fingerprint)),
+		m.checkRequests(),
+		m.checkBytes(),
+		checkCount("eta_seconds", m.Seconds),
+		checkCount("latency_ms", m.Latency),
+		checkCount("wait_seconds", m.Waited),
+		checkText("method", m.Method),
+		checkText("first_url", m.FirstURL),
+		checkText("first_body", m.FirstBody),
+		checkText("last_url", m.LastURL),
+		checkText("last_body", m.LastBody),
+	)
+}
+
+func (m *PlanSummary) checkRequests() error {
+	return firstError(
 		checkCount("least_requests", m.LeastRequests),
+		checkCount("expected_requests", m.ExpectedRequests),
+		checkCount("most_requests", m.MostRequests),
+		checkCount("longest_walk", m.LongestWalk),
 		checkCount("in_flight", int64(m.InFlight)),
+		checkCount("estimated_rows", m.EstimatedRows),
+		checkCount("page_rows", int64(m.PageRows)),
+		checkCount("max_rows", m.MaxRows),
+	)
+}
+
+func (m *PlanSummary) checkBytes() error {
+	return firstError(
 		checkCount("longest_url_bytes", int64(m.LongestURLBytes)),
 		checkCount("url_limit", int64(m.URLLimit)),
-		checkCount("estimated_rows", m.EstimatedRows),
-		checkText("first_url", m.FirstURL),
-		checkText("last_url", m.LastURL),
+		checkCount("longest_body_bytes", int64(m.LongestBodyBytes)),
+		checkCount("body_limit", int64(m.BodyLimit)),
+		checkCount("longest_request_bytes", int64(m.LongestRequestBytes)),
+		checkCount("request_limit", int64(m.RequestLimit)),
+	)
+}
+
+func (q *PlanQuota) validate() error {
+	return firstError(
+		field("quotas.pool", CheckName(q.Pool)),
+		checkText("quotas.counts", q.Counts),
+		checkText("quotas.key", string(q.Key)),
+		checkCount("quotas.limit", q.Limit),
+		checkCount("quotas.hold_back", q.HoldBack),
+		checkCount("quotas.window_seconds", q.Window),
+		checkCount("quotas.windows", q.Windows),
 	)
 }
 

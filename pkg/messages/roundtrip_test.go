@@ -165,6 +165,16 @@ func (d draw) summary() wire {
 		Service: d.name(), Collection: d.name(), Chunks: d.number(), Fingerprint: d.digest(), LeastRequests: d.count(), InFlight: d.number(),
 		LongestURLBytes: d.number(), URLLimit: d.number(), LargestValues: largest.Draw(d.T, "largest"), EstimatedRows: d.count(),
 		FirstURL: d.text(), LastURL: d.text(),
+		ExpectedRequests: d.count(), MostRequests: d.count(), LongestWalk: d.count(), PageRows: d.number(), MaxRows: d.count(),
+		LongestBodyBytes: d.number(), BodyLimit: d.number(), LongestRequestBytes: d.number(), RequestLimit: d.number(),
+		Quotas: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) messages.PlanQuota {
+			d := draw{t}
+			return messages.PlanQuota{
+				Pool: d.name(), Counts: d.text(), Limit: d.count(), HoldBack: d.count(), Window: d.count(),
+				Key: messages.KeyState(d.text()), Anonymous: rapid.Bool().Draw(t, "anonymous"), Windows: d.count(),
+			}
+		}), 0, 3).Draw(d.T, "quotas"),
+		Seconds: d.count(), Latency: d.count(), Waited: d.count(), Method: d.text(), FirstBody: d.text(), LastBody: d.text(),
 	}
 }
 

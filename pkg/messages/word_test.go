@@ -115,6 +115,12 @@ func words() []word {
 			Service: "rivers", Collection: "daily", Chunks: 40, Fingerprint: digest, LeastRequests: 40, InFlight: 4, LongestURLBytes: 1990,
 			URLLimit: 2000, LargestValues: map[string]int{"site": 90, "code": 2}, EstimatedRows: 1_000_000,
 			FirstURL: "https://api.example.org/items?site=1", LastURL: "https://api.example.org/items?site=9",
+			ExpectedRequests: 60, MostRequests: 80, LongestWalk: 2, PageRows: 50_000, MaxRows: 2_000_000,
+			LongestBodyBytes: 500, BodyLimit: 600, LongestRequestBytes: 2490, RequestLimit: 2500,
+			Quotas: []messages.PlanQuota{
+				{Pool: "gateway", Counts: "requests", Limit: 50, HoldBack: 5, Window: 3600, Key: messages.KeyMissing, Anonymous: true, Windows: 2},
+			},
+			Seconds: 3630, Latency: 2000, Waited: 3600, Method: "POST", FirstBody: `{"op":"in"}`, LastBody: `{"op":"and"}`,
 		}, messages.DecodePlanSummary),
 		wordOf("page", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 3, Rows: 2, Columns: []string{"time", "value"}, NextBytes: 40,

@@ -14,8 +14,9 @@ const Schema = "query/v1"
 // MaxFileBytes bounds a query file, and each file of values.
 const MaxFileBytes = 64 << 20
 
-// Query is a query file as it was written.
+// Query is a query file as it was written, or a query that was given in another way.
 type Query struct {
+	File       string // for messages; empty: it came from no file
 	Name       string // from the file's name, unless the caller sets another
 	Service    string
 	Collection string
@@ -24,7 +25,11 @@ type Query struct {
 	Outputs    []Output
 	Run        Run
 	BadValues  BadValues
-	MaxChunks  int // divide finer than the service's limits ask, up to this many chunks in all; 0: as few as possible
+	MaxChunks  int    // divide finer than the service's limits ask, up to this many chunks in all; 0: as few as possible
+	MaxRows    int64  // the table is the first rows of this number; 0: all
+	Zone       string // IANA name of the zone of times without an offset; empty: none
+
+	places map[string]Place // of keys
 }
 
 // Run says how much the query may cost in quota and time.
@@ -86,6 +91,8 @@ type queryRule struct {
 	Verify     verifyRule                    `yaml:"verify"`
 	Since      later                         `yaml:"since,later"`
 	MaxChunks  int                           `yaml:"max_chunks"`
+	MaxRows    int64                         `yaml:"max_rows"`
+	Zone       string                        `yaml:"zone"`
 }
 
 type runRule struct {
@@ -110,10 +117,11 @@ func (*later) UnmarshalStrict(n strictyaml.Node) {
 	n.Fail("is not supported in this version; remove it")
 }
 
-// Parse reads a query file. The error reports everything that is wrong, as strictyaml.Errors; the file's name is for
-// messages and gives the query its name.
+// Parse reads a query file. The error reports everything that is wrong, as strictyaml.Errors; what could be read is given
+// beside it for further checks, nil when the file is no YAML. The file's name is for messages and gives the query its
+// name.
 func Parse(file string, data []byte) (*Query, error) {
-	doc, err := strictyaml.Parse(file, data, strictyaml.Bounds{Bytes: MaxFileBytes, Nodes: 2_000_000})
+	doc, err := strictyaml.Parse(file, data, strictyaml.Bounds{Bytes: MaxFileBytes, Nodes: maxNodes})
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +132,7 @@ func Parse(file string, data []byte) (*Query, error) {
 	}
 	root.Decode(&rule)
 	q := &Query{
+		File:       file,
 		Name:       NameOf(file),
 		Service:    rule.Service,
 		Collection: rule.Collection,
@@ -132,40 +141,64 @@ func Parse(file string, data []byte) (*Query, error) {
 		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight},
 		BadValues:  rule.Verify.BadValues,
 		MaxChunks:  rule.MaxChunks,
+		MaxRows:    rule.MaxRows,
+		Zone:       rule.Zone,
 	}
 	for name, condition := range rule.Where.All() {
-		q.Where = append(q.Where, Condition{Parameter: name, Source: condition.source})
+		q.Where = append(q.Where, Condition{name, condition.source, Place{File: file, Line: condition.line, Path: "where." + name}})
 	}
+	q.rememberPlaces(root)
 	q.setOutputs(root.At("output"))
 	q.check(rule, root)
-	if err := doc.Err(); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return q, doc.Err()
 }
 
+// maxNodes bounds a query file, whose lists may hold all values of a query.
+const maxNodes = 2_000_000
+
+// check reports what is wrong, and takes out of the query what later checks could not work with.
 func (q *Query) check(rule queryRule, root strictyaml.Node) {
 	if rule.Schema != Schema && root.Has("schema") {
 		root.At("schema").Fail("%.40q is not read by this version; write %s", rule.Schema, Schema)
 	}
-	for key, name := range map[string]string{"service": q.Service, "collection": q.Collection} {
-		if err := messages.CheckName(name); err != nil && root.Has(key) {
-			root.At(key).Fail("%s", err)
+	q.checkNames(root)
+	for _, bound := range []struct {
+		keys  []any
+		value int64
+		reset func()
+	}{
+		{[]any{"max_chunks"}, int64(q.MaxChunks), func() { q.MaxChunks = 0 }},
+		{[]any{"max_rows"}, q.MaxRows, func() { q.MaxRows = 0 }},
+		{[]any{"run", "in_flight"}, int64(q.Run.InFlight), func() { q.Run.InFlight = 0 }},
+	} {
+		at, given := root.At(bound.keys[:len(bound.keys)-1]...), bound.keys[len(bound.keys)-1].(string) //nolint:errcheck // they are texts
+		if bound.value < 1 && at.Has(given) {
+			at.At(given).Fail("%d is out of bounds, want at least 1", bound.value)
+			bound.reset()
 		}
-	}
-	if q.MaxChunks < 1 && root.Has("max_chunks") {
-		root.At("max_chunks").Fail("%d is out of bounds, want at least 1", q.MaxChunks)
-	}
-	if q.Run.InFlight < 1 && root.At("run").Has("in_flight") {
-		root.At("run", "in_flight").Fail("%d is out of bounds, want at least 1", q.Run.InFlight)
 	}
 	if len(q.Select) > maxColumns {
 		root.At("select").Fail("%d columns, at most %d", len(q.Select), maxColumns)
+		q.Select = nil
 		return
 	}
 	for i, column := range q.Select {
 		if err := checkColumn(q.Select[:i], column); err != nil {
 			root.At("select", i).Fail("%s", err)
+		}
+	}
+}
+
+func (q *Query) checkNames(root strictyaml.Node) {
+	for _, named := range []struct {
+		key  string
+		name *string
+	}{{"service", &q.Service}, {"collection", &q.Collection}} {
+		if err := messages.CheckName(*named.name); err != nil && root.Has(named.key) {
+			if *named.name != "" || root.At(named.key).Kind() == strictyaml.Scalar {
+				root.At(named.key).Fail("%s", err)
+			}
+			*named.name = ""
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
@@ -33,6 +35,10 @@ verify: {bad_values: allow}
 max_chunks: 10
 `
 
+func sources(named map[string]string) Sources {
+	return Sources{Open: files(named), Zone: time.LoadLocation, Today: noon()}
+}
+
 func noon() time.Time { return time.Date(2024, 9, 30, 20, 0, 0, 0, time.FixedZone("", -6*3600)) }
 
 func files(named map[string]string) func(string) ([]byte, error) {
@@ -50,15 +56,17 @@ func TestAQueryFileIsReadAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := func(line int, path string) Place { return Place{"/home/x/Daily flow.yaml", line, path} }
 	want := &Query{
+		File:       "/home/x/Daily flow.yaml",
 		Name:       "Daily-flow",
 		Service:    "usgs-waterdata",
 		Collection: "daily",
 		Where: []Condition{
-			{"monitoring_location_id", ValueSource{File: &ValueFile{Path: "sites.csv", Column: "site_no", Prefix: "USGS-"}}},
-			{"parameter_code", ValueSource{Values: []string{"00060"}}},
-			{"statistic_id", ValueSource{Values: []string{"00003", "00001"}}},
-			{"time", ValueSource{Interval: &Interval{From: "1984-10-01", To: "today"}}},
+			{"monitoring_location_id", ValueSource{File: &ValueFile{Path: "sites.csv", Column: "site_no", Prefix: "USGS-"}}, at(5, "where.monitoring_location_id")},
+			{"parameter_code", ValueSource{Values: []string{"00060"}}, at(6, "where.parameter_code")},
+			{"statistic_id", ValueSource{Values: []string{"00003", "00001"}, Lines: []int32{7, 7}}, at(7, "where.statistic_id")},
+			{"time", ValueSource{Interval: &Interval{From: "1984-10-01", To: "today", fromLine: 8, toLine: 8}}, at(8, "where.time")},
 		},
 		Select:    []string{"monitoring_location_id", "time", "value"},
 		Outputs:   []Output{{"daily-flow.parquet", "parquet", IfExistsFail}, {"-", "csv", IfExistsReplace}},
@@ -66,8 +74,13 @@ func TestAQueryFileIsReadAsWritten(t *testing.T) {
 		BadValues: BadValuesAllow,
 		MaxChunks: 10,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Interval{}), cmpopts.IgnoreUnexported(Query{})); diff != "" {
 		t.Error(diff)
+	}
+	for key, line := range map[string]int{"service": 2, "collection": 3, "where": 4, "select[2]": 9, "output[1]": 12, "run.in_flight": 15, "max_chunks": 17, "zone": 1} {
+		if place := got.PlaceOf(key); place != at(line, key) {
+			t.Errorf("%s is at %+v, want line %d", key, place, line)
+		}
 	}
 }
 
@@ -121,7 +134,7 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"ndjson", []string{"format: csv", "format: ndjson"}, `"ndjson" is not a format`},
 		{"path without a format", []string{"output:\n  - {to: daily-flow.parquet}\n  - {to: '-', format: csv, if_exists: replace}", "output: table"}, `q.yaml:10: output: the format is not told by the name "table"; let it end in .csv, .jsonl or .parquet`},
 		{"empty path", []string{"output:\n  - {to: daily-flow.parquet}\n  - {to: '-', format: csv, if_exists: replace}", "output: ''"}, `q.yaml:10: output: is empty`},
-		{"key of a later version", []string{"max_chunks:", "sonce:"}, `q.yaml:17: sonce: unknown key; known are schema, service, collection, where, select, output, run, verify, max_chunks`},
+		{"key of a later version", []string{"max_chunks:", "sonce:"}, `q.yaml:17: sonce: unknown key; known are schema, service, collection, where, select, output, run, verify, max_chunks, max_rows, zone`},
 		{"no format", []string{"'-', format: csv", "'-'"}, `q.yaml:12: output[1]: the format is not told by the name "-"`},
 		{"postgres", []string{"'-'", "postgres:x"}, `tables in Postgres are not supported`},
 		{"empty list", []string{"[00003, 00001]", "[]"}, `where.statistic_id: the list is empty`},
@@ -150,7 +163,7 @@ func TestResolveLoadsFilesAndFreezesToday(t *testing.T) {
 		t.Fatal(err)
 	}
 	sites := "\xef\xbb\xbfname, site_no \r\n\"Yahara, at Madison\", 05427718\r\n\r\nx,USGS-05428500\r\ny,\r\nz,05427718\r\n"
-	got, notes, err := q.Resolve(files(map[string]string{"sites.csv": sites}), noon())
+	got, err := q.Resolve(sources(map[string]string{"sites.csv": sites}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,28 +173,35 @@ func TestResolveLoadsFilesAndFreezesToday(t *testing.T) {
 		"statistic_id":           {"00003", "00001"},
 		"time":                   {"1984-10-01", "2024-10-01"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got.Values); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated values were dropped, 2 remain"}, notes); diff != "" {
+	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated values were dropped, 2 remain"}, got.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestTodayTakesTheFormOfTheOtherEnd(t *testing.T) {
 	for _, test := range []struct {
-		interval Interval
-		want     []string
+		from, to, zone string
+		want           []string
 	}{
-		{Interval{"2000", "today"}, []string{"2000", "2024"}},
-		{Interval{"2000-01", "today"}, []string{"2000-01", "2024-10"}},
-		{Interval{"1990-01-01T00:00:00Z", "today"}, []string{"1990-01-01T00:00:00Z", "2024-10-01T00:00:00Z"}},
-		{Interval{"", "today"}, []string{"..", "2024-10-01"}},
-		{Interval{"today", ""}, []string{"2024-10-01", ".."}},
-		{Interval{"2000-01-01", "2000-01-01"}, []string{"2000-01-01", "2000-01-01"}},
+		{"2000", "today", "", []string{"2000", "2024"}},
+		{"2000-01", "today", "", []string{"2000-01", "2024-10"}},
+		{"1990-01-01T00:00:00Z", "today", "", []string{"1990-01-01T00:00:00Z", "2024-10-01T00:00:00Z"}},
+		{"", "today", "", []string{"..", "2024-10-01"}},
+		{"today", "", "", []string{"2024-10-01", ".."}},
+		{"2000-01-01", "2000-01-01", "", []string{"2000-01-01", "2000-01-01"}},
+		{"", "today", "America/Chicago", []string{"..", "2024-09-30"}},
+		{"1990-01-01T00:00", "today", "America/Chicago", []string{"1990-01-01T00:00:00-06:00", "2024-09-30T00:00:00-05:00"}},
 	} {
-		if diff := cmp.Diff(test.want, test.interval.resolve(noon())); diff != "" {
-			t.Errorf("%+v: %s", test.interval, diff)
+		c := clock{today: noon()}
+		if test.zone != "" {
+			c.zone = zone(t, test.zone)
+		}
+		got, fromErr, toErr := Interval{From: test.from, To: test.to}.values(c)
+		if diff := cmp.Diff(test.want, got); diff != "" || fromErr != nil || toErr != nil {
+			t.Errorf("%+v: %s %v %v", test, diff, fromErr, toErr)
 		}
 	}
 }
@@ -191,48 +211,49 @@ func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := q.Resolve(files(map[string]string{"basins.txt": "07070005\n\n  010900020502 \r\n1e5"}), noon())
-	if diff := cmp.Diff(service.Values{"huc": {"07070005", "010900020502", "1e5"}}, got); err != nil || diff != "" {
+	got, err := q.Resolve(sources(map[string]string{"basins.txt": "07070005\n\n  010900020502 \r\n1e5"}))
+	if diff := cmp.Diff(service.Values{"huc": {"07070005", "010900020502", "1e5"}}, got.Values); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
 
 func TestATableOfWhichNoColumnIsNamedIsNotReadAsLines(t *testing.T) {
 	for _, text := range []string{"site_no,name\n1,2\n", "\n\nsite_no;name\n1;2\n", "site_no\tname\n1\t2\n"} {
-		_, err := (&ValueFile{Path: "sites.csv"}).values([]byte(text))
-		if !errors.Is(err, ErrValueFile) || !strings.Contains(err.Error(), "name the column that holds the values, as column: NAME") {
+		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text))
+		if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "name the column that holds the values, as column: NAME") {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
-	if _, err := (&ValueFile{Path: "s.tsv", Column: "site_no"}).values([]byte("site_no,name\n1,2\n")); err == nil || !strings.Contains(err.Error(), "let it end in .csv") {
+	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"))
+	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "let it end in .csv") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAnUnusableValueFileIsNamed(t *testing.T) {
+func TestAnUnusableValueFileIsNamedWithTheLine(t *testing.T) {
 	q, err := Parse("q.yaml", []byte(daily))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"column":     {"site_nr,x\n1,2\n", `it has no column "site_no"; did you mean "site_nr"?`},
-		"twice":      {"site_no,site_no\n1,2\n", `more than once`},
-		"empty":      {"", `it is empty`},
-		"no value":   {"site_no\n\n", `has no value`},
-		"short row":  {"x,site_no\n1,2\n3\n", `line 3 has 1 fields and ends before the column "site_no"`},
-		"quote":      {"site_no\n\"1\n", `read a row`},
-		"semicolons": {"x;site_no\n1;2\n", `separated by semicolons, which are not read; save it with commas`},
-		"tabs":       {"x\tsite_no\n1\t2\n", `separated by tabs; let its name end in .tsv`},
-		"encoding":   {"site_no\n\xff\n", `is not UTF-8`},
+		"column":     {"site_nr,x\n1,2\n", `sites.csv:1: where.monitoring_location_id: there is no column "site_no"; did you mean "site_nr"?`},
+		"twice":      {"\nsite_no,site_no\n1,2\n", `sites.csv:2: where.monitoring_location_id: the column "site_no" stands more than once`},
+		"empty":      {"", `sites.csv: where.monitoring_location_id: the file is empty`},
+		"no value":   {"site_no\n\n", `sites.csv: where.monitoring_location_id: the file has no value`},
+		"short rows": {"x,site_no\n1,2\n3\n4,5\n6", "sites.csv:3: where.monitoring_location_id: the row has 1 fields and ends before the column \"site_no\"\nsites.csv:5: "},
+		"quote":      {"site_no\n1\n\"2\n", `sites.csv:3: where.monitoring_location_id: a row cannot be read: extraneous or missing`},
+		"semicolons": {"x;site_no\n1;2\n", `separated by semicolons, which are not read; save the file with commas`},
+		"tabs":       {"x\tsite_no\n1\t2\n", `separated by tabs; let the file's name end in .tsv`},
+		"encoding":   {"site_no\n1\n\xff\n", `sites.csv:3: where.monitoring_location_id: the file is not UTF-8`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := q.Resolve(files(map[string]string{"sites.csv": test.text}), noon())
-			if !errors.Is(err, ErrValueFile) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "where.monitoring_location_id: ") {
+			_, err := q.Resolve(sources(map[string]string{"sites.csv": test.text}))
+			if !errors.Is(err, strictyaml.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
 		})
 	}
-	if _, _, err := q.Resolve(files(nil), noon()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "read the values in sites.csv") {
+	if _, err := q.Resolve(sources(nil)); err == nil || !strings.Contains(err.Error(), "q.yaml:5: where.monitoring_location_id: read the values in sites.csv: file does not exist") {
 		t.Errorf("missing file: got %v", err)
 	}
 }
@@ -255,16 +276,26 @@ func TestAQueryIsNamedAfterItsFile(t *testing.T) {
 func FuzzParseNeverPanics(f *testing.F) {
 	f.Add(daily)
 	f.Add("where: {a: {b: c}, d: [[e]]}\noutput: {to: .}")
+	f.Add("schema: query/v1\nservice: s\ncollection: c\nzone: UTC\nmax_rows: 5\nwhere: {a: {from: ''}, b: {at: 'x', zone: UTC}, \"c\\n\": [~x, '']}\nrun: {on_quota: {wait_up_to: 1ns}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := Parse("f.yaml", []byte(text))
 		if err != nil {
 			return
 		}
-		values, _, err := q.Resolve(func(string) ([]byte, error) { return []byte(text), nil }, noon())
+		if written, err := q.Write(); err != nil {
+			t.Error(err)
+		} else if again, err := Parse("f.yaml", written); err != nil {
+			t.Errorf("%v\n%s", err, written)
+		} else if twice, err := again.Write(); err != nil || !bytes.Equal(twice, written) {
+			t.Errorf("%v: %s\nbecame %s", err, written, twice)
+		}
+		from := sources(nil)
+		from.Open = func(string) ([]byte, error) { return []byte(text), nil }
+		resolved, err := q.Resolve(from)
 		if err != nil {
 			return
 		}
-		if _, err := q.Spec(values).Encode(); err != nil && !errors.Is(err, ErrSpec) {
+		if _, err := q.Spec(resolved.Values).Encode(); err != nil && !errors.Is(err, ErrSpec) {
 			t.Error(fmt.Errorf("%T: %w", err, err))
 		}
 	})

@@ -1,88 +1,224 @@
 package query
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/braidhq/braid/pkg/service"
+	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
-// Resolve gives the values that the query asks for. It reads the value files by open, which gets each path as it stands
-// in the query file; puts prefixes where they are missing; drops blank lines and repeats; and freezes the word today
-// to the day given. Notes tell a person what was dropped. Whether the service accepts the values is not judged here:
-// service.Collection.CheckValues does.
-func (q *Query) Resolve(open func(path string) ([]byte, error), today time.Time) (values service.Values, notes []string, err error) {
-	values = make(service.Values, len(q.Where))
-	for _, condition := range q.Where {
-		list, err := condition.resolve(open, today)
-		if err != nil {
-			return nil, nil, fmt.Errorf("where.%s: %w", condition.Parameter, err)
-		}
-		if condition.Source.Interval == nil {
-			var dropped int
-			if list, dropped = distinct(list); dropped > 0 {
-				notes = append(notes, fmt.Sprintf("%s: %d repeated values were dropped, %d remain", condition.Parameter, dropped, len(list)))
-			}
-		}
-		values[condition.Parameter] = list
-	}
-	return values, notes, nil
+// Sources is what resolving a query needs of the world.
+type Sources struct {
+	Dir   string                                    // folder of the query file; relative paths of value files begin there
+	Open  func(path string) ([]byte, error)         // reads a file of values
+	Zone  func(name string) (*time.Location, error) // finds a time zone; nil finds none
+	Today time.Time                                 // what the word today means
 }
 
-func (c Condition) resolve(open func(path string) ([]byte, error), today time.Time) ([]string, error) {
+// Resolved is what a query asks for, and where each value came from.
+type Resolved struct {
+	Values service.Values
+	Notes  []string // what a person should know of: what was dropped
+
+	origins map[string]origin // parameter → its values' origin
+}
+
+type origin struct {
+	condition Condition
+	file      string  // of the values, when they come from one
+	lines     []int32 // of the values; nil: all stand where the condition stands
+}
+
+// Place tells where a value of a parameter came from. A negative index is the parameter as a whole.
+func (r *Resolved) Place(parameter string, index int) (place Place, ok bool) {
+	o, ok := r.origins[parameter]
+	if !ok {
+		return Place{}, false
+	}
+	place = o.condition.Place
+	if index < 0 || index >= len(o.lines) {
+		return place, true
+	}
+	if o.file != "" {
+		place.File, place.Line = o.file, 0
+	}
+	if place.Line > 0 || o.file != "" {
+		place.Line = int(o.lines[index])
+	}
+	return place, true
+}
+
+// Resolve gives the values that the query asks for. It reads the value files; puts prefixes where they are missing; drops
+// blank lines and repeats; freezes the word today to the day given; and gives times without an offset that of the
+// declared zone. Whether the service accepts the values is judged by Check. An error is strictyaml.Errors with all that
+// is wrong; what could be resolved is given beside it.
+func (q *Query) Resolve(from Sources) (*Resolved, error) {
+	s := &resolving{
+		query: q, from: from, zones: map[string]*time.Location{},
+		to: &Resolved{Values: make(service.Values, len(q.Where)), origins: make(map[string]origin, len(q.Where))},
+	}
+	s.zone(q.Zone, q.PlaceOf("zone"))
+	for _, condition := range q.Where {
+		list := s.resolve(condition)
+		if condition.Source.Interval == nil {
+			list = s.distinct(condition, list)
+		}
+		s.to.origins[condition.Parameter] = origin{condition: condition, file: list.file, lines: list.lines}
+		if len(list.values) > 0 {
+			s.to.Values[condition.Parameter] = list.values
+		}
+	}
+	if len(s.errs) > 0 {
+		return s.to, s.errs
+	}
+	return s.to, nil
+}
+
+// resolving is one call of Resolve.
+type resolving struct {
+	query *Query
+	from  Sources
+	to    *Resolved
+	zones map[string]*time.Location // by name; nil: unknown, which has been told
+	errs  strictyaml.Errors
+}
+
+func (s *resolving) fail(place Place, format string, args ...any) {
+	s.errs = append(s.errs, place.Problem(format, args...))
+}
+
+// located are values with the lines they stand in.
+type located struct {
+	fileValues
+	file string
+}
+
+func (s *resolving) resolve(c Condition) located {
 	switch source := c.Source; {
 	case source.Interval != nil:
-		return source.Interval.resolve(today), nil
-	case source.File != nil:
-		data, err := open(source.File.Path)
-		if err != nil {
-			return nil, fmt.Errorf("read the values in %s: %w", source.File.Path, err)
+		return s.interval(c, *source.Interval)
+	case source.Instant != nil:
+		clock, ok := s.clock(source.Instant.Zone, c.Place)
+		if !ok && needsZone(source.Instant.At) {
+			return located{}
 		}
-		return source.File.values(data)
+		at, err := clock.end(source.Instant.At, "")
+		if err != nil {
+			s.fail(c.Place, "%s", err)
+			return located{}
+		}
+		return located{fileValues: fileValues{values: []string{at}}}
+	case source.File != nil:
+		return s.file(c, source.File)
 	default:
-		return source.Values, nil
+		return located{fileValues: fileValues{values: source.Values, lines: source.Lines}}
 	}
+}
+
+func (s *resolving) interval(c Condition, i Interval) located {
+	clock, ok := s.clock(i.Zone, c.Place)
+	if !ok && (needsZone(i.From) || needsZone(i.To)) {
+		return located{}
+	}
+	ends, fromErr, toErr := i.values(clock)
+	if fromErr != nil {
+		s.fail(c.Place.below(i.fromLine, ".from"), "%s", fromErr)
+	}
+	if toErr != nil {
+		s.fail(c.Place.below(i.toLine, ".to"), "%s", toErr)
+	}
+	if fromErr != nil || toErr != nil {
+		return located{}
+	}
+	return located{fileValues: fileValues{values: ends}}
+}
+
+// clock is that of a condition's own zone, or of the query's.
+func (s *resolving) clock(own string, place Place) (clock, bool) {
+	name := own
+	if name == "" {
+		name, place = s.query.Zone, s.query.PlaceOf("zone")
+	}
+	zone, ok := s.zone(name, place)
+	return clock{today: s.from.Today, zone: zone}, ok
+}
+
+// zone finds a time zone, and tells once of one that there is not.
+func (s *resolving) zone(name string, place Place) (zone *time.Location, ok bool) {
+	if name == "" {
+		return nil, true
+	}
+	zone, known := s.zones[name]
+	if known {
+		return zone, zone != nil
+	}
+	// "Local" is what the machine is set to: the same query would ask for other times elsewhere.
+	if s.from.Zone != nil && !strings.EqualFold(name, "local") && len(name) <= maxNameBytes {
+		if found, err := s.from.Zone(name); err == nil {
+			zone = found
+		}
+	}
+	s.zones[name] = zone
+	if zone == nil {
+		s.fail(place, "there is no time zone %.80q; write a name of the IANA database, such as America/Chicago or UTC", name)
+	}
+	return zone, zone != nil
+}
+
+func (s *resolving) file(c Condition, f *ValueFile) located {
+	path := f.Path
+	if !filepath.IsAbs(path) && s.from.Dir != "" {
+		path = filepath.Join(s.from.Dir, path)
+	}
+	data, err := s.from.Open(path)
+	if err != nil {
+		s.fail(c.Place, "read the values in %s: %s", path, err)
+		return located{}
+	}
+	list, errs := f.read(data)
+	for _, err := range errs {
+		if wrong, ok := errors.AsType[*lineError](err); ok {
+			s.fail(Place{File: path, Line: wrong.line, Path: c.Place.keys()}, "%s", wrong.problem)
+		}
+	}
+	if len(errs) > 0 {
+		return located{}
+	}
+	return located{fileValues: list, file: path}
+}
+
+// keys are the words that tell in a file of values for which parameter it was read.
+func (p Place) keys() string {
+	if p.Path == "" {
+		return p.File
+	}
+	return p.Path
 }
 
 // distinct drops values that stand earlier in the list.
-func distinct(list []string) (kept []string, dropped int) {
-	seen := make(map[string]struct{}, len(list))
-	kept = make([]string, 0, len(list))
-	for _, value := range list {
-		if _, twice := seen[value]; !twice {
-			seen[value] = struct{}{}
-			kept = append(kept, value)
+func (s *resolving) distinct(c Condition, list located) located {
+	seen := make(map[string]struct{}, len(list.values))
+	kept := located{file: list.file}
+	kept.values = make([]string, 0, len(list.values))
+	if list.lines != nil {
+		kept.lines = make([]int32, 0, len(list.lines))
+	}
+	for i, value := range list.values {
+		if _, twice := seen[value]; twice {
+			continue
+		}
+		seen[value] = struct{}{}
+		kept.values = append(kept.values, value)
+		if list.lines != nil {
+			kept.lines = append(kept.lines, list.lines[i])
 		}
 	}
-	return kept, len(list) - len(kept)
-}
-
-const wordToday = "today"
-
-func (i Interval) resolve(today time.Time) []string {
-	from, to := i.From, i.To
-	if from == "" {
-		from = service.OpenEnd
+	if dropped := len(list.values) - len(kept.values); dropped > 0 {
+		s.to.Notes = append(s.to.Notes, fmt.Sprintf("%s: %d repeated values were dropped, %d remain", c.Parameter, dropped, len(kept.values)))
 	}
-	if to == "" {
-		to = service.OpenEnd
-	}
-	return []string{frozen(from, to, today), frozen(to, from, today)}
-}
-
-// frozen writes the word today in the form of the other end.
-func frozen(end, other string, today time.Time) string {
-	if end != wordToday {
-		return end
-	}
-	switch {
-	case strings.Contains(other, "T"):
-		return today.UTC().Format(time.DateOnly) + "T00:00:00Z"
-	case len(other) == len("2006"):
-		return today.UTC().Format("2006")
-	case len(other) == len("2006-01"):
-		return today.UTC().Format("2006-01")
-	}
-	return today.UTC().Format(time.DateOnly)
+	return kept
 }

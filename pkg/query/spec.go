@@ -23,6 +23,7 @@ const (
 	maxColumns   = 1024
 	maxParams    = 256
 	maxChunks    = 1 << 31
+	maxRows      = 1 << 40
 	maxInFlight  = 1024
 	maxNameBytes = 200
 )
@@ -39,6 +40,7 @@ type Spec struct {
 	Run        Run            `json:"run,omitzero"`
 	BadValues  BadValues      `json:"bad_values,omitzero"` // empty: stop
 	MaxChunks  int            `json:"max_chunks,omitzero"` // 0: as few as possible
+	MaxRows    int64          `json:"max_rows,omitzero"`   // the table is the first rows of this number, in plan order; 0: all
 }
 
 // Spec gives the query with its resolved values.
@@ -53,6 +55,7 @@ func (q *Query) Spec(values service.Values) *Spec {
 		Run:        q.Run,
 		BadValues:  q.BadValues,
 		MaxChunks:  q.MaxChunks,
+		MaxRows:    q.MaxRows,
 	}
 }
 
@@ -116,6 +119,9 @@ func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
 	}
 	if s.MaxChunks < 0 || s.MaxChunks > maxChunks {
 		problem("max_chunks", "%d, want 1 to %d, or none", s.MaxChunks, maxChunks)
+	}
+	if s.MaxRows < 0 || s.MaxRows > maxRows {
+		problem("max_rows", "%d, want 1 to %d, or none", s.MaxRows, int64(maxRows))
 	}
 }
 

@@ -15,51 +15,85 @@ import (
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
-// ErrValueFile reports a file of values that cannot be used.
-var ErrValueFile = errors.New("unusable file of values")
+// fileValues are the values of one file, with the line of each.
+type fileValues struct {
+	values []string
+	lines  []int32
+}
 
-func (f *ValueFile) values(data []byte) ([]string, error) {
+func (v *fileValues) add(value string, line int) {
+	if value != "" {
+		v.values = append(v.values, value)
+		v.lines = append(v.lines, int32(line))
+	}
+}
+
+// lineError is what is wrong with one line of a file of values; 0 is the file as a whole.
+type lineError struct {
+	line    int
+	problem string
+}
+
+func (e *lineError) Error() string { return e.problem }
+
+func wrongLine(line int, format string, args ...any) error {
+	return &lineError{line, fmt.Sprintf(format, args...)}
+}
+
+// maxWrongLines is how many wrong lines of one file are told.
+const maxWrongLines = 10
+
+// read gives the values in the data of the file. The errors are *lineError.
+func (f *ValueFile) read(data []byte) (list fileValues, errs []error) {
 	if len(data) > MaxFileBytes {
-		return nil, fmt.Errorf("%w: %s has %d bytes, at most %d", ErrValueFile, f.Path, len(data), MaxFileBytes)
+		return list, []error{wrongLine(0, "the file has %d bytes, at most %d", len(data), MaxFileBytes)}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(data) {
-		return nil, fmt.Errorf("%w: %s is not UTF-8 text", ErrValueFile, f.Path)
+		return list, []error{wrongLine(firstNotUTF8(data), "the file is not UTF-8 text; save it as UTF-8")}
 	}
-	read := f.lines
+	read := f.readLines
 	if f.Column != "" {
-		read = f.column
+		read = f.readColumn
 	}
-	list, err := read(data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrValueFile, f.Path, err)
-	}
-	list = slices.DeleteFunc(list, func(value string) bool { return value == "" })
+	list, errs = read(data)
 	switch {
-	case len(list) == 0:
-		return nil, fmt.Errorf("%w: %s has no value", ErrValueFile, f.Path)
-	case len(list) > service.MaxValues:
-		return nil, fmt.Errorf("%w: %s has %d values, at most %d", ErrValueFile, f.Path, len(list), service.MaxValues)
+	case len(errs) > 0:
+		return list, errs
+	case len(list.values) == 0:
+		return list, []error{wrongLine(0, "the file has no value")}
+	case len(list.values) > service.MaxValues:
+		return list, []error{wrongLine(0, "the file has %d values, at most %d", len(list.values), service.MaxValues)}
 	}
-	for i, value := range list {
+	for i, value := range list.values {
 		if !strings.HasPrefix(value, f.Prefix) {
-			list[i] = f.Prefix + value
+			list.values[i] = f.Prefix + value
 		}
 	}
 	return list, nil
 }
 
-// lines reads one value a line. A first line with a separator is that of a table, of which a column is wanted.
-func (f *ValueFile) lines(data []byte) ([]string, error) {
-	var list []string
-	for line := range strings.Lines(string(data)) {
-		value := strings.TrimSpace(line)
-		if len(list) == 0 && strings.ContainsAny(value, separators) {
-			return nil, fmt.Errorf("its first line is %.80q, so it is a table; name the column that holds the values, as column: NAME", value)
+func firstNotUTF8(data []byte) int {
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if !utf8.Valid(text) {
+			break
 		}
-		if value != "" {
-			list = append(list, value)
+	}
+	return line
+}
+
+// readLines reads one value a line. A first line with a separator is that of a table, of which a column is wanted.
+func (f *ValueFile) readLines(data []byte) (list fileValues, errs []error) {
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		value := strings.TrimSpace(text)
+		if len(list.values) == 0 && strings.ContainsAny(value, separators) {
+			return list, []error{wrongLine(line, "the first line is %.80q, so the file is a table; name the column that holds the values, as column: NAME", value)}
 		}
+		list.add(value, line)
 	}
 	return list, nil
 }
@@ -74,41 +108,56 @@ func (f *ValueFile) separator() rune {
 	return ','
 }
 
-// column reads one column of a table with a header.
-func (f *ValueFile) column(data []byte) ([]string, error) {
+// readColumn reads one column of a table with a header.
+func (f *ValueFile) readColumn(data []byte) (list fileValues, errs []error) {
 	reader := csv.NewReader(bytes.NewReader(data))
 	reader.FieldsPerRecord = -1 // of a ragged table only the wanted column matters
 	reader.ReuseRecord = true
 	reader.Comma = f.separator()
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("it is empty; the first line names the columns")
+		return list, []error{wrongLine(0, "the file is empty; its first line names the columns")}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the header: %w", err)
+		return list, []error{broken("the header", err)}
 	}
-	index, err := columnIndex(header, f.Column)
+	line, _ := reader.FieldPos(0)
+	index, err := columnIndex(header, f.Column, line)
 	if err != nil {
-		return nil, cmp.Or(f.otherSeparator(header), err)
+		return list, []error{cmp.Or(f.otherSeparator(header, line), err)}
 	}
-	var list []string
+	short := 0
 	for {
 		record, err := reader.Read()
 		switch {
 		case errors.Is(err, io.EOF):
-			return list, nil
+			if short > maxWrongLines {
+				errs = append(errs, wrongLine(0, "and %d more rows are too short", short-maxWrongLines))
+			}
+			return list, errs
 		case err != nil:
-			return nil, fmt.Errorf("read a row: %w", err)
+			return list, append(errs, broken("a row", err))
 		case index >= len(record):
 			line, _ := reader.FieldPos(0)
-			return nil, fmt.Errorf("line %d has %d fields and ends before the column %q", line, len(record), f.Column)
+			if short++; short <= maxWrongLines {
+				errs = append(errs, wrongLine(line, "the row has %d fields and ends before the column %q", len(record), f.Column))
+			}
+			continue
 		}
-		list = append(list, strings.Clone(strings.TrimSpace(record[index])))
+		line, _ := reader.FieldPos(index)
+		list.add(strings.Clone(strings.TrimSpace(record[index])), line)
 	}
 }
 
+func broken(what string, err error) error {
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+		return wrongLine(parse.StartLine, "%s cannot be read: %s", what, parse.Err)
+	}
+	return wrongLine(0, "%s cannot be read: %s", what, err)
+}
+
 // otherSeparator reports a header that is one field to the reader and several to a person.
-func (f *ValueFile) otherSeparator(header []string) error {
+func (f *ValueFile) otherSeparator(header []string, line int) error {
 	if len(header) != 1 {
 		return nil
 	}
@@ -118,14 +167,14 @@ func (f *ValueFile) otherSeparator(header []string) error {
 	}
 	switch header[0][i] {
 	case ';':
-		return errors.New("its columns are separated by semicolons, which are not read; save it with commas between them")
+		return wrongLine(line, "the columns are separated by semicolons, which are not read; save the file with commas between them")
 	case '\t':
-		return errors.New("its columns are separated by tabs; let its name end in .tsv")
+		return wrongLine(line, "the columns are separated by tabs; let the file's name end in .tsv")
 	}
-	return errors.New("its columns are separated by commas, and its name ends in .tsv; let it end in .csv")
+	return wrongLine(line, "the columns are separated by commas, and the file's name ends in .tsv; let it end in .csv")
 }
 
-func columnIndex(header []string, column string) (int, error) {
+func columnIndex(header []string, column string, line int) (int, error) {
 	names := make([]string, len(header))
 	for i, name := range header {
 		names[i] = strings.TrimSpace(name)
@@ -133,9 +182,9 @@ func columnIndex(header []string, column string) (int, error) {
 	index := slices.Index(names, column)
 	switch {
 	case index < 0:
-		return 0, fmt.Errorf("it has no column %q%s", column, strictyaml.DidYouMean(column, names))
+		return 0, wrongLine(line, "there is no column %q%s", column, strictyaml.DidYouMean(column, names))
 	case slices.Contains(names[index+1:], column):
-		return 0, fmt.Errorf("it has the column %q more than once", column)
+		return 0, wrongLine(line, "the column %q stands more than once", column)
 	}
 	return index, nil
 }

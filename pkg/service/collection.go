@@ -32,6 +32,9 @@ type Collection struct {
 // Definition gives the definition that the collection belongs to.
 func (c *Collection) Definition() *Definition { return c.definition }
 
+// ExactlyOne gives the parameters of which a query gives exactly one.
+func (c *Collection) ExactlyOne() []string { return slices.Clone(c.exactlyOne) }
+
 type collectionRule struct {
 	Title         string                        `yaml:"title"`
 	Limits        strictyaml.Node               `yaml:"limits"`

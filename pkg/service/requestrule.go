@@ -64,10 +64,15 @@ func (c *Collection) setRequest(n strictyaml.Node) {
 	c.checkHeaders(n.At("headers"))
 	c.checkMethod(n)
 	c.checkWireNames(n)
-	fixed := pairs{}
-	fixed.append(rule.Query, c.Limits)
-	c.fixedQuery = string(fixed.out)
+	c.setFixedQuery()
 	c.contentType = c.bodyType()
+}
+
+// setFixedQuery prepares what is fixed in the query of all requests; it depends on the rows of a page.
+func (c *Collection) setFixedQuery() {
+	fixed := pairs{}
+	fixed.append(c.request.Query, c.Limits)
+	c.fixedQuery = string(fixed.out)
 }
 
 func (c *Collection) checkFixed(fixed strictyaml.Map[Template], n strictyaml.Node) {

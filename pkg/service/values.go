@@ -20,6 +20,7 @@ const MaxValues = 1 << 21
 type ValueError struct {
 	Parameter string
 	Message   string
+	At        []int // which values have the problem, by their index, the first ten; nil: it is no single value's
 	Err       error // ErrUnknownParameter, ErrMissingParameter or ErrInvalidValue
 }
 
@@ -129,8 +130,9 @@ func (c *Collection) checkList(param *Parameter, values []string, errs *ValueErr
 func (p *Parameter) checkValues(values []string, errs *ValueErrors) {
 	var firsts []*wrongValue
 	counts := make(map[string]int)
+	at := make(map[string][]int)
 	rest := 0
-	for _, value := range values {
+	for i, value := range values {
 		wrong := p.checkValue(value)
 		switch {
 		case wrong == nil:
@@ -142,10 +144,13 @@ func (p *Parameter) checkValues(values []string, errs *ValueErrors) {
 		default:
 			firsts = append(firsts, wrong)
 		}
-		counts[wrong.problem]++
+		if counts[wrong.problem]++; counts[wrong.problem] <= maxShown {
+			at[wrong.problem] = append(at[wrong.problem], i)
+		}
 	}
 	for _, first := range firsts {
 		errs.add(p.Name, ErrInvalidValue, "%s", first.report(counts[first.problem]))
+		(*errs)[len(*errs)-1].At = at[first.problem]
 	}
 	if rest > 0 {
 		errs.add(p.Name, ErrInvalidValue, "and %d more values are wrong", rest)

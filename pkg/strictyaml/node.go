@@ -30,6 +30,7 @@ type Node struct {
 	key    string     // in a mapping
 	item   int        // 1-based, in a list
 	where  *yaml.Node // reported instead of yaml when set
+	name   *yaml.Node // the key that the value stands behind; nil outside of a mapping
 }
 
 // Unmarshaler decodes itself from a node, for values of several forms. Problems go to Node.Fail.
@@ -66,6 +67,24 @@ func (n Node) Line() int {
 		return 0
 	}
 	return n.yaml.Line
+}
+
+// KeyLine is where the key of the value stands, 1-based: a list or mapping may begin on a line below its key. For what
+// stands behind no key it is Line.
+func (n Node) KeyLine() int {
+	if n.name == nil {
+		return n.Line()
+	}
+	return n.name.Line
+}
+
+// Problems is how many problems of the whole document have been noted so far. Who asks before and after reading a part
+// knows whether the part is usable.
+func (n Node) Problems() int {
+	if n.doc == nil {
+		return 0
+	}
+	return len(n.doc.errs)
 }
 
 // Len is the number of members of a list or mapping.
@@ -185,7 +204,7 @@ func (n Node) pairs() iter.Seq2[Node, Node] {
 		path := n.path()
 		for i := 0; i+1 < len(n.yaml.Content); i += 2 {
 			key := Node{doc: n.doc, yaml: n.yaml.Content[i], parent: path}
-			value := Node{doc: n.doc, yaml: n.yaml.Content[i+1], parent: path, key: key.yaml.Value}
+			value := Node{doc: n.doc, yaml: n.yaml.Content[i+1], parent: path, key: key.yaml.Value, name: key.yaml}
 			if !yield(key, value) {
 				return
 			}

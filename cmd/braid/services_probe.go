@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidhq/braid/internal/buildinfo"
+	"github.com/braidhq/braid/internal/settings"
+	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// onlyHere marks flags that are no settings, and completes the names of collections.
+func (a *app) onlyHere(cmd *cobra.Command, names ...string) {
+	settings.OnlyFlags(cmd.Flags(), names...)
+	if err := cmd.RegisterFlagCompletionFunc("collection", a.completeCollection); err != nil {
+		panic(err) // the flag is not declared
+	}
+}
+
+func (a *app) servicesTestCommand() *cobra.Command {
+	var collections, set []string
+	var rows int
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Send one small request to each collection and compare the answer with the definition",
+		Long: `Sends one small request to each collection, or to those that --collection names, and compares the answer with what the
+definition declares: columns, types, the next page, and what is told about the quota. Each request spends quota like
+any other, and none is sent again. Parameters that a collection needs are given by --set.
+
+` + exitHelp,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeService,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := a.definitions().Open(args[0])
+			if errors.Is(err, braid.ErrUnknownService) {
+				return usage("%s", problemText(err))
+			}
+			if err != nil {
+				return err
+			}
+			probes, err := a.probes(d, collections, set, rows)
+			if err != nil {
+				return err
+			}
+			a.line("note", "this sends %s to %s", count(int64(len(probes)), "request"), d.BaseURL)
+			return a.probeAll(cmd, probes)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&collections, "collection", nil, "test this collection; may be given several times (default: all)")
+	flags.StringArrayVar(&set, "set", nil, "a value of a parameter, as `NAME=VALUE`; collections without the parameter go without it")
+	flags.IntVar(&rows, "rows", 0, "most rows to ask for (default 5)")
+	a.onlyHere(cmd, "collection", "set", "rows")
+	return cmd
+}
+
+// probes checks the values of all collections before anything is sent.
+func (a *app) probes(d *service.Definition, names, set []string, rows int) ([]braid.Probe, error) {
+	chosen := d.Collections
+	if len(names) > 0 {
+		chosen = nil
+	}
+	for _, name := range names {
+		c, err := d.Collection(name)
+		if err != nil {
+			return nil, usage("%s", problemText(err))
+		}
+		chosen = append(chosen, c)
+	}
+	found := new(problems)
+	var probes []braid.Probe
+	used := map[string]bool{}
+	for _, c := range chosen {
+		own := a.settingsOf(c, set, used)
+		g := given{service: d.Name, collection: c.Name, set: own}
+		q := &query.Query{Service: d.Name, Collection: c.Name}
+		g.conditions(q, c, found)
+		resolved, err := q.Resolve(query.Sources{Open: readFile, Zone: time.LoadLocation, Today: time.Now()})
+		if err := found.take(err); err != nil {
+			return nil, err
+		}
+		for _, problem := range q.Check(c, resolved) {
+			problem.Message = c.Name + ": " + problem.Message
+			found.add(problem)
+		}
+		probes = append(probes, braid.Probe{
+			Collection: c, Values: resolved.Values, Rows: rows, Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir),
+			Version: buildinfo.Version(), Now: time.Now(),
+		})
+	}
+	for _, text := range set {
+		if name, _, _ := strings.Cut(text, "="); !used[name] {
+			found.add(query.Place{File: "--set " + shortened(name, 60)}.Problem("none of the collections has such a parameter"))
+		}
+	}
+	return probes, found.err()
+}
+
+// settingsOf are the settings of parameters that a collection has.
+func (*app) settingsOf(c *service.Collection, set []string, used map[string]bool) []string {
+	var own []string
+	for _, text := range set {
+		name, _, _ := strings.Cut(text, "=")
+		for _, p := range c.Parameters() {
+			if p.Name == name || slices.Contains(p.Aliases, name) {
+				own, used[name] = append(own, text), true
+			}
+		}
+	}
+	return own
+}
+
+func (a *app) probeAll(cmd *cobra.Command, probes []braid.Probe) error {
+	var reports []*braid.ProbeReport
+	var worst error
+	for _, probe := range probes {
+		report, err := probe.Run(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("%s: %w", probe.Collection.Name, err)
+		}
+		reports = append(reports, report)
+		if !a.json {
+			a.printProbe(report)
+		}
+		switch {
+		case report.Class == service.ClassAuth:
+			worst = &exitError{code: exitCredentials, err: errors.New("refused"), said: true}
+		case report.Problem != "" && worst == nil:
+			worst = &exitError{code: exitIncomplete, err: errors.New("not a page"), said: true}
+		case len(report.Bad) > 0 && worst == nil:
+			worst = &exitError{code: exitIncomplete, err: errors.New("bad values"), said: true}
+		}
+	}
+	if a.json {
+		if err := a.printJSON(reports); err != nil {
+			return err
+		}
+	}
+	return worst
+}
+
+func (a *app) printProbe(r *braid.ProbeReport) {
+	show := func(label, format string, args ...any) {
+		fmt.Fprintf(a.stdout, "  %-12s %s\n", label, messages.Text(fmt.Sprintf(format, args...))) // the service's words reach no terminal as they are
+	}
+	list := func(label string, names []string) {
+		for _, line := range wrapped(strings.Join(names, ", "), listWidth-15) {
+			show(label, "%s", line)
+			label = ""
+		}
+	}
+	fmt.Fprintln(a.stdout, r.Collection)
+	show("request", "%s %s", r.Method, cut(r.URL))
+	if r.Status > 0 {
+		show("answer", "HTTP %d, which means %s", r.Status, r.Class)
+	}
+	if r.Problem != "" {
+		show("problem", "%s", r.Problem)
+	}
+	if r.Class == service.ClassOK {
+		show("rows", "%s, %s", count(int64(r.Rows), "row"), map[bool]string{true: "and a next page", false: "and no next page"}[r.Next])
+		list("columns", r.Columns)
+		list("absent", r.Absent)
+		list("undeclared", r.Undeclared)
+	}
+	for _, b := range r.Bad {
+		show("bad", "%s of %s that cannot be read as %s; the first is %q", count(b.Count, "value"), b.Name, b.Type, b.Originals[0])
+	}
+	for i, h := range r.Headers {
+		show([]string{"quota", ""}[min(1, i)], "%s: %q", h.Name, h.Value)
+	}
+	if len(r.Headers) == 0 && r.Status > 0 {
+		show("quota", "the answer tells nothing about it")
+	}
+}

@@ -1,0 +1,179 @@
+package coordinator_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/braidhq/braid/internal/coordinator"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+// metered is a service with a quota; edits replace text in it.
+const metered = `
+schema: service/v1
+name: rivers
+base_url: https://rivers.example
+hosts: [{host: rivers.example, credentials: [key]}]
+credentials:
+  key: {send: {header: X-Key}, from: 'env:KEY'}
+quotas:
+  rivers: {limit: 100, window: 1h}
+limits: {in_flight: 4, page_rows: 10}
+collections:
+  daily:
+    request: {path: /daily}
+    params: {site: {type: text}, time: {type: interval, of: date}}
+    axes: [{each: site}]
+    paging: {style: link, next: 'header:Link[rel=next]'}
+    rows: {format: json, at: '$.data[*]'}
+    fields: {site: {type: text}, n: {type: int64}}
+    estimate: {rows: {per: [site], every: 1d}}
+`
+
+func summaryOf(t *testing.T, text string, sites int, days int, hasKey func(*service.Definition) bool) *messages.PlanSummary {
+	t.Helper()
+	spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", Values: service.Values{}}
+	for i := range sites {
+		spec.Values["site"] = append(spec.Values["site"], fmt.Sprint(i))
+	}
+	if days > 0 {
+		end := time.Date(2024, 1, days, 0, 0, 0, 0, time.UTC)
+		spec.Values["time"] = []string{"2024-01-01", end.Format(time.DateOnly)}
+	}
+	s, err := coordinator.Plan(&definitions{text: text}, spec, coordinator.PlanOptions{Now: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), HasKey: hasKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAPlanTellsRequestsWindowsAndTime(t *testing.T) {
+	found := func(*service.Definition) bool { return true }
+	missing := func(*service.Definition) bool { return false }
+	type want struct {
+		least, expected, most, longest int64
+		windows                        int64
+		seconds, waited                int64 // with 2 s a request
+	}
+	for name, test := range map[string]struct {
+		oldnew      []string
+		sites, days int
+		hasKey      func(*service.Definition) bool
+		want        want
+	}{
+		"one page a chunk":       {nil, 8, 10, found, want{8, 8, 0, 1, 1, 4, 0}},
+		"full pages":             {nil, 8, 20, found, want{8, 16, 0, 2, 1, 8, 0}},
+		"one row more":           {nil, 8, 21, found, want{8, 24, 0, 3, 1, 12, 0}},
+		"one long walk":          {nil, 1, 300, found, want{1, 30, 0, 30, 1, 60, 0}},
+		"no time, no estimate":   {nil, 8, 0, found, want{8, 0, 0, 0, 1, 4, 0}},
+		"never a second page":    {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: none}"}, 8, 300, found, want{8, 8, 8, 1, 1, 4, 0}},
+		"an empty page ends":     {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: offset, send: {o: '{offset}'}, stop: empty_page}"}, 8, 20, found, want{8, 24, 0, 3, 1, 12, 0}},
+		"a short page ends":      {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: page, send: {p: '{page}', n: '{page_rows}'}, stop: short_page}"}, 8, 25, found, want{8, 32, 0, 4, 1, 16, 0}},
+		"a total ends":           {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: page, send: {p: '{page}'}, stop: {total: '$.total'}}"}, 8, 25, found, want{8, 24, 0, 3, 1, 12, 0}},
+		"two windows":            {nil, 101, 10, found, want{101, 101, 0, 1, 2, 3600 + 26, 3600 - 26}},
+		"an exact window":        {nil, 100, 10, found, want{100, 100, 0, 1, 1, 50, 0}},
+		"held back":              {[]string{"limit: 100", "limit: 100, hold_back: 50"}, 100, 10, found, want{100, 100, 0, 1, 2, 3600 + 26, 3600 - 24}},
+		"without a key":          {[]string{"limit: 100", "limit: 100, anonymous_limit: 10"}, 100, 10, missing, want{100, 100, 0, 1, 10, 9*3600 + 6, 9*3600 - 44}},
+		"limit to be observed":   {[]string{"limit: 100", "limit: 100, anonymous_limit: observe"}, 101, 10, missing, want{101, 101, 0, 1, 0, 52, 0}},
+		"a bucket":               {[]string{"limit: 100", "limit: 100, model: bucket"}, 101, 10, found, want{101, 101, 0, 1, 2, 3600, 3600 - 52}},
+		"rows are counted":       {[]string{"limit: 100", "limit: 100, counts: rows"}, 8, 20, found, want{8, 16, 0, 2, 2, 3600 + 4, 3600 - 4}},
+		"bytes cannot be told":   {[]string{"limit: 100", "limit: 100, counts: bytes"}, 101, 10, found, want{101, 101, 0, 1, 0, 52, 0}},
+		"no quota is declared":   {[]string{"quotas:\n  rivers: {limit: 100, window: 1h}\n", ""}, 101, 10, found, want{101, 101, 0, 1, 0, 52, 0}},
+		"longer than any window": {[]string{"limit: 100, window: 1h", "limit: 1, window: 366d"}, 1000, 10, found, want{1000, 1000, 0, 1, 1000, 3153600000, 3153600000 - 500}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := summaryOf(t, strings.NewReplacer(test.oldnew...).Replace(metered), test.sites, test.days, test.hasKey)
+			got := want{s.LeastRequests, s.ExpectedRequests, s.MostRequests, s.LongestWalk, 0, s.Seconds, s.Waited}
+			if len(s.Quotas) > 0 {
+				got.windows = s.Quotas[0].Windows
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Error(diff)
+			}
+			if s.Fits() != (got.windows < 2) {
+				t.Errorf("fits is %t with %d windows", s.Fits(), got.windows)
+			}
+		})
+	}
+}
+
+func TestAPlanOfTheFirstRowsEndsWhereTheyDo(t *testing.T) {
+	type want struct {
+		least, expected, most, rows int64
+		page, inFlight              int
+		seconds                     int64
+	}
+	for name, test := range map[string]struct {
+		rows int64
+		old  string
+		new  string
+		want want
+	}{
+		"one row":               {1, "", "", want{1, 1, 0, 1, 1, 1, 2}},
+		"part of a page":        {7, "", "", want{1, 1, 0, 7, 7, 1, 2}},
+		"one full page":         {10, "", "", want{1, 1, 0, 10, 10, 1, 2}},
+		"two pages of a chunk":  {20, "", "", want{2, 2, 0, 20, 10, 1, 4}},
+		"into the second chunk": {31, "", "", want{4, 4, 0, 31, 10, 1, 8}},
+		"more than there are":   {1000, "", "", want{5, 15, 0, 150, 10, 1, 30}},
+		"never a second page":   {31, "{style: link, next: 'header:Link[rel=next]'}", "{style: none}", want{1, 2, 5, 31, 10, 1, 4}},
+		"no estimate":           {31, "    estimate: {rows: {per: [site], every: 1d}}\n", "", want{4, 0, 0, 0, 10, 1, 8}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", MaxRows: test.rows, Values: service.Values{
+				"site": {"1", "2", "3", "4", "5"}, "time": {"2024-01-01", "2024-01-30"},
+			}}
+			s, err := coordinator.Plan(&definitions{text: strings.Replace(metered, test.old, test.new, 1)}, spec, coordinator.PlanOptions{Now: time.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := want{s.LeastRequests, s.ExpectedRequests, s.MostRequests, s.EstimatedRows, s.PageRows, s.InFlight, s.Seconds}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestThePlansQuotaTellsWhoseLimitIsBelieved(t *testing.T) {
+	anonymous := strings.Replace(metered, "limit: 100", "limit: 100, anonymous_limit: 10, hold_back: 5", 1)
+	quota := messages.PlanQuota{Pool: "rivers", Counts: "requests", Limit: 100, HoldBack: 5, Window: 3600}
+	with := func(change func(*messages.PlanQuota)) messages.PlanQuota {
+		q := quota
+		change(&q)
+		return q
+	}
+	for name, test := range map[string]struct {
+		text   string
+		hasKey func(*service.Definition) bool
+		want   messages.PlanQuota
+	}{
+		"found":   {anonymous, func(*service.Definition) bool { return true }, with(func(q *messages.PlanQuota) { q.Key = messages.KeyFound })},
+		"missing": {anonymous, func(*service.Definition) bool { return false }, with(func(q *messages.PlanQuota) { q.Key, q.Limit, q.Anonymous = messages.KeyMissing, 10, true })},
+		"unknown": {anonymous, nil, with(func(q *messages.PlanQuota) { q.Key = messages.KeyUnknown })},
+		"one limit for all": {
+			strings.Replace(anonymous, "anonymous_limit: 10, ", "", 1),
+			func(*service.Definition) bool { return false }, with(func(q *messages.PlanQuota) { q.Key = messages.KeyMissing }),
+		},
+		"no keys at all": {
+			strings.NewReplacer("credentials:\n  key: {send: {header: X-Key}, from: 'env:KEY'}\n", "", ", credentials: [key]", "").Replace(anonymous),
+			nil, quota,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := summaryOf(t, test.text, 1, 10, test.hasKey)
+			if diff := cmp.Diff([]messages.PlanQuota{test.want}, s.Quotas, cmpopts.IgnoreFields(messages.PlanQuota{}, "Windows")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

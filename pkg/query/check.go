@@ -1,0 +1,143 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/braidhq/braid/pkg/service"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+// Check reports everything that is wrong with the values and columns of the query for a collection, each problem at the
+// place where what is wrong was given. Conditions that could not be read or resolved are known to be given, and their
+// values are not judged.
+func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
+	values, unusable := make(service.Values, len(q.Where)), map[string]bool{}
+	for _, condition := range q.Where {
+		list, ok := r.Values[condition.Parameter]
+		values[condition.Parameter], unusable[condition.Parameter] = list, !ok
+	}
+	var problems strictyaml.Errors
+	var wrong service.ValueErrors
+	if err := c.CheckValues(values); errors.As(err, &wrong) {
+		for _, e := range wrong {
+			if !unusable[e.Parameter] || errors.Is(e, service.ErrUnknownParameter) {
+				problems = append(problems, q.valueProblems(c, r, e)...)
+			}
+		}
+	}
+	for i, column := range q.Select {
+		if err := CheckColumn(c.Shape(), column); err != nil && column != "" {
+			problems = append(problems, q.PlaceOf(fmt.Sprintf("select[%d]", i)).Problem("%s", err))
+		}
+	}
+	return problems
+}
+
+// valueProblems tells a problem at its place.
+func (q *Query) valueProblems(c *service.Collection, r *Resolved, e *service.ValueError) strictyaml.Errors {
+	name := givenAs(c, r, e.Parameter)
+	switch {
+	case len(e.At) > 0:
+		return strictyaml.Errors{q.valueProblem(c, r, e)}
+	case name == "":
+		return strictyaml.Errors{q.placeOfAlternatives(c, r, e.Parameter).Problem("%s: %s", e.Parameter, e.Message)}
+	}
+	if ends := q.wrongEnds(c, r, name); len(ends) > 0 {
+		return ends
+	}
+	place, _ := r.Place(name, -1)
+	return strictyaml.Errors{place.Problem("%s", strings.ReplaceAll(e.Message, "\n", "; "))}
+}
+
+// valueProblem finds the place of what is wrong with single values: that of the first one, and the lines of the others in
+// words.
+func (q *Query) valueProblem(c *service.Collection, r *Resolved, e *service.ValueError) *strictyaml.Error {
+	name := givenAs(c, r, e.Parameter)
+	place, _ := r.Place(name, e.At[0])
+	var others []string
+	for _, i := range e.At[1:] {
+		other, _ := r.Place(name, i)
+		if line := fmt.Sprint(other.Line); other.Line > 0 && other.Line != place.Line && (len(others) == 0 || others[len(others)-1] != line) {
+			others = append(others, line)
+		}
+	}
+	switch len(others) {
+	case 0:
+		return place.Problem("%s", e.Message)
+	case 1:
+		return place.Problem("%s (also in line %s)", e.Message, others[0])
+	}
+	return place.Problem("%s (also in lines %s)", e.Message, strings.Join(others, ", "))
+}
+
+// placeOfAlternatives is where the last one of several parameters was given. What was not given at all is missed where
+// conditions stand.
+func (q *Query) placeOfAlternatives(c *service.Collection, r *Resolved, names string) Place {
+	place := q.PlaceOf("where")
+	for name := range strings.SplitSeq(names, ", ") {
+		if given, ok := r.Place(givenAs(c, r, name), -1); ok {
+			place = given
+		}
+	}
+	return place
+}
+
+// givenAs is the name under which a query gives a parameter, which may be one of its other names; empty when it does not.
+func givenAs(c *service.Collection, r *Resolved, name string) string {
+	names := []string{name}
+	if param, ok := parameterNamed(c, name); ok {
+		names = append(names, append([]string{param.Name}, param.Aliases...)...)
+	}
+	for _, name := range names {
+		if _, ok := r.origins[name]; ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// parameterNamed finds a parameter by any of its names.
+func parameterNamed(c *service.Collection, name string) (service.Parameter, bool) {
+	for _, param := range c.Parameters() {
+		if param.Name == name || slices.Contains(param.Aliases, name) {
+			return param, true
+		}
+	}
+	return service.Parameter{}, false
+}
+
+// wrongEnds tells which ends of an interval are wrong by themselves.
+func (q *Query) wrongEnds(c *service.Collection, r *Resolved, name string) strictyaml.Errors {
+	param, ok := parameterNamed(c, name)
+	interval, ends := r.origins[name].condition.Source.Interval, r.Values[name]
+	if !ok || param.Type != service.TypeInterval || interval == nil || len(ends) != 2 {
+		return nil
+	}
+	place, _ := r.Place(name, -1)
+	var problems strictyaml.Errors
+	if _, err := service.ParseInterval(param.Of, []string{ends[0], service.OpenEnd}); err != nil && ends[0] != service.OpenEnd {
+		problems = append(problems, place.below(interval.fromLine, ".from").Problem("%s", err))
+	}
+	if _, err := service.ParseInterval(param.Of, []string{service.OpenEnd, ends[1]}); err != nil && ends[1] != service.OpenEnd {
+		problems = append(problems, place.below(interval.toLine, ".to").Problem("%s", err))
+	}
+	return problems
+}
+
+// PlaceOfValue tells where a value of a parameter was given, or the parameter itself when the value is empty.
+func (q *Query) PlaceOfValue(r *Resolved, parameter, value string) Place {
+	index := -1
+	for i, have := range r.Values[parameter] {
+		if have == value && value != "" {
+			index = i
+			break
+		}
+	}
+	if place, ok := r.Place(parameter, index); ok {
+		return place
+	}
+	return q.PlaceOf("where")
+}
