@@ -1,11 +1,9 @@
 package planner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -13,52 +11,29 @@ import (
 
 // Errors of planning.
 var (
-	ErrUnsplittable = errors.New("a request cannot be made small enough")
-	ErrTooMany      = errors.New("too many chunks")
-	ErrMaxChunks    = errors.New("max_chunks is out of bounds")
+	ErrTooMany   = errors.New("too many chunks")
+	ErrMaxChunks = errors.New("max_chunks is out of bounds")
 )
 
 // MaxChunks bounds a plan.
 const MaxChunks = 10_000_000
 
-// UnsplittableError says which value alone is over the limit of a request. It wraps ErrUnsplittable.
-type UnsplittableError struct {
-	Parameter, Value string
-	Bytes, Limit     int
-}
-
-// Error names value and limit.
-func (e *UnsplittableError) Error() string {
-	if e.Parameter == "" {
-		return fmt.Sprintf("%s: it has %d bytes, the service takes %d, and nothing in it can be divided", ErrUnsplittable, e.Bytes, e.Limit)
-	}
-	return fmt.Sprintf("%s: with the value %.80q of %s alone it has %d bytes, the service takes %d; shorten the other parameters",
-		ErrUnsplittable, e.Value, e.Parameter, e.Bytes, e.Limit)
-}
-
-// Unwrap gives ErrUnsplittable.
-func (e *UnsplittableError) Unwrap() error { return ErrUnsplittable }
-
 // Options of a division.
 type Options struct {
 	MaxChunks int       // divide finer than the limits ask, up to this many chunks in all; 0 or 1: as few as possible
-	Now       time.Time // for the estimate of an interval without an end
+	Now       time.Time // the end of an interval that has none, for windows and estimates; part of what a plan depends on
 }
 
-// Split divides a chunk that the service refused as too large into two that together ask for the same, in order. It is a pure
-// function of its arguments: whoever repeats it gets the same. ok is false when nothing in the chunk can be divided.
-func Split(c *service.Collection, chunk Chunk, opts Options) (halves [2]Chunk, ok bool) {
-	return halves, false
-}
-
-// Divide plans a query whose values have been checked. Errors wrap ErrUnsplittable, ErrTooMany or ErrMaxChunks.
+// Divide plans a query whose values have been checked: as few chunks as the limits allow, or more if the options ask. The
+// request of each chunk, measured as it is sent, is within the limits of bytes; within the target of rows it is as far as
+// values divide. The plan is Indexed. Errors wrap ErrUnsplittable, ErrTooMany or ErrMaxChunks, or are a *service.ValueError
+// for an interval that cannot be divided into windows.
 func Divide(c *service.Collection, values service.Values, opts Options) (Plan, error) {
 	if opts.MaxChunks < 0 || opts.MaxChunks > MaxChunks {
 		return nil, fmt.Errorf("%w: %d; use 1 to %d", ErrMaxChunks, opts.MaxChunks, MaxChunks)
 	}
-	d := &division{collection: c, values: values, opts: opts, grid: &grid{fixed: service.Values{}}, packers: map[int]*packer{}}
-	d.lay()
-	for _, step := range []func() error{d.count, d.pack, d.count, d.refine} {
+	d := &division{collection: c, values: values, opts: opts, grid: &grid{fixed: service.Values{}}, scales: map[*axis]*scale{}}
+	for _, step := range []func() error{d.lay, d.count, d.pack, d.count, d.refine, d.verify, d.restore} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -71,27 +46,25 @@ type division struct {
 	values     service.Values
 	opts       Options
 	grid       *grid
-	packs      []int           // axes of the grid that can be packed
-	packers    map[int]*packer // of the axes that have been measured
+	bench      *bench
+	scales     map[*axis]*scale // of the axes that have been measured
+	weighed    bool             // all axes have been
+	shared     size             // what a request takes more when any axis sends several values; not in the scales
 }
 
 // lay puts each parameter on its axis or among the fixed values.
-func (d *division) lay() {
+func (d *division) lay() error {
 	onAxis := map[string]bool{}
-	for _, a := range d.collection.Axes() {
-		for _, param := range a.Params {
-			values := d.values[param]
-			if len(values) < 2 {
-				continue
+	for _, rule := range d.collection.Axes() {
+		for _, param := range rule.Params {
+			a, err := d.newAxis(rule, param)
+			if err != nil {
+				return err
 			}
-			onAxis[param] = true
-			pieces := [][]string{values}
-			if a.Kind == service.AxisEach {
-				pieces = even(values, len(values))
-			} else {
-				d.packs = append(d.packs, len(d.grid.axes))
+			if a != nil {
+				onAxis[a.param] = true
+				d.grid.axes = append(d.grid.axes, a)
 			}
-			d.grid.axes = append(d.grid.axes, axis{param, pieces})
 		}
 	}
 	for name, values := range d.values {
@@ -99,112 +72,161 @@ func (d *division) lay() {
 			d.grid.fixed[name] = values
 		}
 	}
+	return nil
+}
+
+// newAxis gives the axis of a parameter, or nil when there is nothing to divide on it.
+func (d *division) newAxis(rule service.Axis, param string) (*axis, error) {
+	name, values := given(d.collection, d.values, param)
+	a := &axis{param: name, kind: rule.Kind, values: values}
+	switch rule.Kind {
+	case service.AxisWindow:
+		w, err := d.newWindows(rule, param)
+		if w == nil || w.len() < 2 {
+			return nil, err
+		}
+		a.values, a.windows = nil, w
+		return a, nil
+	case service.AxisClauses:
+		a.written, a.asWritten, a.values = values, true, d.collection.Clauses(param, d.values)
+	case service.AxisEach, service.AxisPack:
+	}
+	if len(a.values) < 2 {
+		return nil, nil //nolint:nilnil // no axis is an answer
+	}
+	a.cuts = []int{len(a.values)}
+	return a, nil
+}
+
+// newWindows divides an interval as its span asks; nil when the query does not ask for a time, or for one instant.
+func (d *division) newWindows(rule service.Axis, param string) (*windows, error) {
+	name, values := given(d.collection, d.values, param)
+	if len(values) == 0 || rule.Window.Span == (service.Span{}) {
+		return nil, nil //nolint:nilnil // no windows are an answer
+	}
+	w, ok := open(d.collection, rule, values, d.opts.Now)
+	switch {
+	case ok:
+		w.divide(MaxChunks)
+		return w, nil
+	case w != nil:
+		return nil, nil //nolint:nilnil // an instant has no parts
+	}
+	return nil, openWindow(name, values)
 }
 
 // count refuses a plan of too many chunks, before time is spent on it.
 func (d *division) count() error {
 	if d.grid.Len() > MaxChunks {
-		return fmt.Errorf("%w: more than %d; ask for less, or for more in one request", ErrTooMany, MaxChunks)
+		return tooMany()
 	}
 	return nil
 }
 
-// packer measures the values of an axis, once, beside the first value of each other axis.
-func (d *division) packer(i int) (*packer, error) {
-	if p := d.packers[i]; p != nil {
-		return p, nil
+func tooMany() error {
+	return fmt.Errorf("%w: more than %d; ask for less, or for more in one request", ErrTooMany, MaxChunks)
+}
+
+// scale measures the values of an axis, once.
+func (d *division) scale(a *axis) (*scale, error) {
+	if s := d.scales[a]; s != nil {
+		return s, nil
 	}
-	others := maps.Clone(d.grid.fixed)
-	for j, a := range d.grid.axes {
-		if j != i {
-			others[a.param] = d.values[a.param][:1]
+	var err error
+	if d.bench == nil {
+		if d.bench, err = newBench(d.collection, d.grid); err != nil {
+			return nil, err
 		}
 	}
-	param := d.grid.axes[i].param
-	p, err := newPacker(d.collection, others, param, d.values[param])
+	s, err := d.bench.newScale(a)
 	if err != nil {
 		return nil, err
 	}
-	d.packers[i] = p
-	return p, nil
+	d.scales[a] = s
+	return s, nil
 }
 
-// longest is the piece of an axis that takes the most bytes of a request.
-func (d *division) longest(i int, pieces [][]string) ([]string, error) {
-	if len(pieces) == 1 {
-		return pieces[0], nil
-	}
-	p, err := d.packer(i)
-	if err != nil {
-		return nil, err
-	}
-	return p.longest(pieces), nil
-}
-
-// largest is the request in which every axis contributes its longest piece.
+// largest is the request in which every axis contributes its heaviest piece.
 func (d *division) largest() (service.Values, error) {
 	values := maps.Clone(d.grid.fixed)
-	for i, a := range d.grid.axes {
-		piece, err := d.longest(i, a.pieces)
-		if err != nil {
-			return nil, err
+	for _, a := range d.grid.axes {
+		piece := a.piece(0)
+		if a.len() > 1 {
+			s, err := d.scale(a)
+			if err != nil {
+				return nil, err
+			}
+			piece = a.piece(s.heaviestPiece(a))
 		}
 		values[a.param] = piece
 	}
 	return values, nil
 }
 
-// pack divides the pack axes until every request is within the limits of bytes and of rows, with the fewest requests
-// that dividing one of them gives, or else two.
+// pack cuts the pack and clauses axes until every request is within the limits of bytes and, as far as values divide, the
+// target of rows.
 func (d *division) pack() error {
 	whole, err := d.largest()
 	if err != nil {
 		return err
 	}
-	size, err := measure(d.collection, whole)
+	total, err := measure(d.collection, whole)
 	if err != nil {
 		return err
 	}
-	limit := d.collection.Limits.URLBytes
-	if size <= limit && d.excess(whole) == 0 {
+	fits := total.fits(roomOf(d.collection.Limits))
+	switch packs := d.packs(); {
+	case fits && (len(packs) == 0 || d.excess(whole) == 0):
 		return nil
-	}
-	if len(d.packs) == 0 {
-		if size > limit {
-			return &UnsplittableError{Bytes: size, Limit: limit}
+	case len(d.grid.axes) == 0 && d.collection.PassesThrough(d.values):
+		return nil
+	case len(d.grid.axes) == 0:
+		return d.noAxis(total)
+	case len(packs) == 0:
+		if d.bench == nil {
+			if _, err := d.scale(d.grid.axes[0]); err != nil {
+				return err
+			}
 		}
-		return nil
+		return d.saturated()
 	}
-	best, err := d.packOne(whole)
-	if best == nil {
-		best, err = d.packTwo(whole, err)
+	return d.packRows()
+}
+
+// packs gives the axes whose pieces may hold several values.
+func (d *division) packs() []*axis {
+	var packs []*axis
+	for _, a := range d.grid.axes {
+		if a.packs() {
+			packs = append(packs, a)
+		}
 	}
-	if best == nil {
-		return err
-	}
-	for i, pieces := range best {
-		d.grid.axes[i].pieces = pieces
-	}
-	return d.verify()
+	return packs
 }
 
 // verify measures what was packed as it will be sent: a division is never trusted on arithmetic alone.
 func (d *division) verify() error {
+	packs := d.packs()
+	if len(packs) == 0 || d.bench == nil {
+		return nil // nothing was divided by arithmetic
+	}
 	with, err := d.largest()
 	if err != nil {
 		return err
 	}
-	for _, i := range d.packs {
-		a := d.grid.axes[i]
+	room := roomOf(d.collection.Limits)
+	for _, a := range packs {
 		longest := with[a.param]
-		for _, piece := range a.pieces {
-			with[a.param] = piece
-			size, err := measure(d.collection, with)
+		for i := range a.len() {
+			with[a.param] = a.piece(i)
+			total, err := measure(d.collection, with)
 			if err != nil {
 				return err
 			}
-			if limit := d.collection.Limits.URLBytes; size > limit {
-				return fmt.Errorf("%w: %d values of %s have %d bytes, over the limit of %d they were packed to", ErrUnsplittable, len(piece), a.param, size, limit)
+			if !total.fits(room) {
+				e := d.over(total, &UnsplittableError{})
+				return fmt.Errorf("%w: with %d values of %s the %s has %d bytes, over the limit of %d they were packed to",
+					ErrUnsplittable, len(with[a.param]), a.param, e.Part, e.Bytes, e.Limit)
 			}
 		}
 		with[a.param] = longest
@@ -212,155 +234,22 @@ func (d *division) verify() error {
 	return nil
 }
 
-// packOne divides a single axis: the one that brings the rows nearest to their target, and of several the one that gives
-// the fewest requests.
-func (d *division) packOne(whole service.Values) (best map[int][][]string, err error) {
-	var least int64
-	for _, i := range d.packs {
-		pieces, packErr := d.packAxis(i, whole)
-		if packErr != nil {
-			err = packErr
+// restore gives back a filter that stays undivided as it was written, where the request takes that.
+func (d *division) restore() error {
+	for _, a := range d.packs() {
+		if a.kind != service.AxisClauses || a.len() > 1 || a.asWritten {
 			continue
 		}
-		with := maps.Clone(whole)
-		with[d.grid.axes[i].param] = most(pieces)
-		over := d.excess(with)
-		if best == nil || over < least || over == least && len(pieces) < count(best) {
-			best, least = map[int][][]string{i: pieces}, over
+		a.asWritten = true
+		with, err := d.largest()
+		if err != nil {
+			return err
 		}
-	}
-	if best != nil {
-		return best, nil
-	}
-	return nil, err
-}
-
-// packTwo divides two axes: one evenly, into more and more pieces, and the other as that leaves room.
-func (d *division) packTwo(whole service.Values, cause error) (best map[int][][]string, err error) {
-	for _, second := range d.packs {
-		values := d.values[d.grid.axes[second].param]
-		for _, main := range d.packs {
-			if main == second {
-				continue
-			}
-			// With the second axis in single values the main one has the most room: less pieces it never has.
-			finest, err := d.packBeside(main, second, even(values, len(values)), whole)
-			if err != nil {
-				cause = err
-				continue
-			}
-			if best == nil || len(values)*len(finest) < count(best) {
-				best = map[int][][]string{second: even(values, len(values)), main: finest}
-			}
-			for n := 2; n < len(values) && n*len(finest) < count(best); n++ {
-				pieces := even(values, n)
-				packed, err := d.packBeside(main, second, pieces, whole)
-				if err == nil && n*len(packed) < count(best) {
-					best = map[int][][]string{second: pieces, main: packed}
-				}
-			}
+		total, err := measure(d.collection, with)
+		if err != nil {
+			return err
 		}
-	}
-	if best == nil {
-		return nil, cause
-	}
-	return best, nil
-}
-
-func (d *division) packBeside(main, second int, pieces [][]string, whole service.Values) ([][]string, error) {
-	piece, err := d.longest(second, pieces)
-	if err != nil {
-		return nil, err
-	}
-	with := maps.Clone(whole)
-	with[d.grid.axes[second].param] = piece
-	return d.packAxis(main, with)
-}
-
-func count(division map[int][][]string) int {
-	n := 1
-	for _, pieces := range division {
-		n *= len(pieces)
-	}
-	return n
-}
-
-// most is the piece with the most values.
-func most(pieces [][]string) []string {
-	return slices.MaxFunc(pieces, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
-}
-
-// packAxis divides one axis as the rest of the request leaves room.
-func (d *division) packAxis(i int, with service.Values) ([][]string, error) {
-	p, err := d.packer(i)
-	if err != nil {
-		return nil, err
-	}
-	param := d.grid.axes[i].param
-	first := maps.Clone(with)
-	first[param] = d.values[param][:1]
-	size, err := measure(d.collection, first)
-	if err != nil {
-		return nil, err
-	}
-	return p.pack(size-p.sizes[0], d.mostValues(with, param))
-}
-
-// excess is how many rows a request is over their target, by the estimate.
-func (d *division) excess(with service.Values) int64 {
-	target := d.collection.Limits.ChunkRows
-	rows, known := d.collection.EstimateRows(with, d.opts.Now)
-	if !known || target == 0 {
-		return 0
-	}
-	return max(0, rows-target)
-}
-
-// mostValues is how many values of param a request may have for its rows to stay within their target: all of them when
-// they do so anyway, or when the rows do not depend on the parameter.
-func (d *division) mostValues(with service.Values, param string) int {
-	target, all := d.collection.Limits.ChunkRows, len(with[param])
-	if d.excess(with) == 0 {
-		return all
-	}
-	rows, _ := d.collection.EstimateRows(with, d.opts.Now)
-	one := maps.Clone(with)
-	one[param] = with[param][:1]
-	if fewer, _ := d.collection.EstimateRows(one, d.opts.Now); fewer >= rows {
-		return all
-	}
-	return max(1, int(int64(all)*target/rows))
-}
-
-// refine divides the longest axis further, evenly, as max_chunks asks. It keeps what the limits forced.
-func (d *division) refine() error {
-	total := d.grid.Len()
-	if d.opts.MaxChunks <= total || len(d.packs) == 0 {
-		return nil
-	}
-	main := d.packs[0]
-	for _, i := range d.packs {
-		if len(d.values[d.grid.axes[i].param]) > len(d.values[d.grid.axes[main].param]) {
-			main = i
-		}
-	}
-	a := &d.grid.axes[main]
-	values := d.values[a.param]
-	pieces := even(values, min(len(values), d.opts.MaxChunks/(total/len(a.pieces))))
-	with, err := d.largest()
-	if err != nil {
-		return err
-	}
-	if with[a.param], err = d.longest(main, pieces); err != nil {
-		return err
-	}
-	size, err := measure(d.collection, with)
-	if err != nil {
-		return err
-	}
-	// Even pieces of many values can be longer in bytes than packed ones of few: then what was packed stays.
-	if size <= d.collection.Limits.URLBytes {
-		a.pieces = pieces
+		a.asWritten = total.fits(roomOf(d.collection.Limits))
 	}
 	return nil
 }

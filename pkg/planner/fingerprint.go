@@ -11,27 +11,31 @@ import (
 )
 
 // Fingerprint identifies a plan by all that it asks, in order: SHA-256, in hex. It streams: a plan of any length takes
-// constant memory. A plan that yields another number of chunks than it says is refused.
+// constant memory. A plan that yields another number of chunks than it says is refused, with ErrBrokenPlan.
 func Fingerprint(p Plan) (string, error) {
 	sum := sha256.New()
 	n := 0
 	for chunk := range p.All() {
 		if n++; n > p.Len() {
-			return "", fmt.Errorf("the plan says it has %d chunks and yields more", p.Len())
+			return "", fmt.Errorf("%w: it says it has %d chunks and yields more", ErrBrokenPlan, p.Len())
 		}
-		number(sum, len(chunk.Values))
-		for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
-			text(sum, name)
-			number(sum, len(chunk.Values[name]))
-			for _, value := range chunk.Values[name] {
-				text(sum, value)
-			}
-		}
+		writeChunk(sum, chunk)
 	}
 	if n != p.Len() {
-		return "", fmt.Errorf("the plan says it has %d chunks and yields %d", p.Len(), n)
+		return "", fmt.Errorf("%w: it says it has %d chunks and yields %d", ErrBrokenPlan, p.Len(), n)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func writeChunk(sum hash.Hash, chunk Chunk) {
+	number(sum, len(chunk.Values))
+	for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
+		text(sum, name)
+		number(sum, len(chunk.Values[name]))
+		for _, value := range chunk.Values[name] {
+			text(sum, value)
+		}
+	}
 }
 
 // Lengths go before what they measure, so that no two different plans give the same bytes.

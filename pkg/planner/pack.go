@@ -1,107 +1,101 @@
 package planner
 
-import (
-	"maps"
-
-	"github.com/braidhq/braid/pkg/service"
-)
-
-// packer divides the values of one parameter, in order, so that each request stays within the limits. Each value is
-// measured once, so that trying many divisions needs no further measuring.
+// packer cuts one axis into pieces that a room takes, each filled as far as it goes: no contiguous division has fewer pieces.
 type packer struct {
-	param  string
-	values []string
-	limit  int   // bytes of URL
-	sizes  []int // bytes of a request with one value alone
-	joint  int   // what a further value adds beside its own size: the separator less what all requests share
+	*scale
+	least, most int // values of a piece; least is 2 where a value alone would not fit, and may be missed
+	cuts        []int
 }
 
-// newPacker measures each value beside others, which are part of every request. A value that alone is over the limit
-// there is an UnsplittableError at once.
-func newPacker(c *service.Collection, others service.Values, param string, values []string) (*packer, error) {
-	p := &packer{param: param, values: values, limit: c.Limits.URLBytes, sizes: make([]int, 0, len(values))}
-	with := maps.Clone(others)
-	for i := range values {
-		with[param] = values[i : i+1]
-		size, err := measure(c, with)
-		if err != nil {
-			return nil, err
+// pack gives where the pieces end; ok is false when a value does not fit or it takes more than limit pieces. The cuts are
+// good until the next call.
+func (p *packer) pack(room size, limit int) (cuts []int, ok bool) {
+	p.cuts = p.cuts[:0]
+	length := 1
+	for start := 0; start < p.n; {
+		if len(p.cuts) == limit {
+			return nil, false
 		}
-		if size > p.limit {
-			return nil, p.unsplittable(i, size)
+		end := p.fill(start, length, room)
+		if end == start {
+			if start = p.widen(room); start < 0 {
+				return nil, false
+			}
+			continue
 		}
-		p.sizes = append(p.sizes, size)
+		p.cuts = append(p.cuts, end)
+		length, start = end-start, end
 	}
-	// Values that are sent one at a time are never in one request.
-	with[param] = values[:min(2, len(values))]
-	if both, err := measure(c, with); err == nil && len(values) > 1 {
-		p.joint = both - p.sizes[0] - p.sizes[1]
-	}
-	return p, nil
+	return p.cuts, true
 }
 
-// measure gives the bytes of URL of a request; of one whose body is over its own limit, more than the URL's limit.
-func measure(c *service.Collection, with service.Values) (int, error) {
-	request, err := c.Request(with)
-	if err != nil {
-		return 0, err
+// fill gives the end of the longest piece that begins at start and fits; guess is how many values the one before had. Of
+// a piece of two or more values that fits, each shorter one of two or more fits too.
+func (p *packer) fill(start, guess int, room size) int {
+	last := min(p.n, start+p.most)
+	fits := func(end int) bool { return p.weigh(start, end).fits(room) }
+	shortest := start + 1
+	if p.alone != nil {
+		shortest = start + 2
 	}
-	if most := c.Limits.BodyBytes; most > 0 && len(request.Body) > most {
-		return len(request.URL) + c.Limits.URLBytes, nil // over, whatever the URL
-	}
-	return len(request.URL), nil
-}
-
-func (p *packer) unsplittable(i, size int) error {
-	return &UnsplittableError{Parameter: p.param, Value: p.values[i], Bytes: size, Limit: p.limit}
-}
-
-// pack fills each piece with as many values as fit and most allows: no contiguous division has fewer pieces. beside is
-// what the rest of the request has more than the one the values were measured in.
-func (p *packer) pack(beside, most int) ([][]string, error) {
-	var pieces [][]string
-	start, size := 0, 0
-	for i := range p.values {
-		alone := p.sizes[i] + beside
-		if alone > p.limit {
-			return nil, p.unsplittable(i, alone)
+	if shortest > last || !fits(shortest) {
+		if p.alone != nil && p.least == 1 && start < last && fits(start+1) {
+			return start + 1
 		}
-		grown := size + p.sizes[i] + p.joint
-		switch {
-		case i == start:
-			size = alone
-		case grown > p.limit || i-start >= most:
-			pieces = append(pieces, p.values[start:i:i])
-			start, size = i, alone
-		default:
-			size = grown
+		return start
+	}
+	good, bad := shortest, last+1 // good fits; bad does not, or is beyond the last
+	if at := start + guess; at > good && at < bad {
+		if fits(at) {
+			good = at
+		} else {
+			bad = at
+			for step := 1; bad-step > good; step *= 2 {
+				if fits(bad - step) {
+					good = bad - step
+					break
+				}
+				bad -= step
+			}
 		}
 	}
-	return append(pieces, p.values[start:len(p.values):len(p.values)]), nil
+	return longest(good, bad, fits)
 }
 
-// longest is the piece that takes the most bytes, of pieces that are all the values in order.
-func (p *packer) longest(pieces [][]string) []string {
-	best, most, start := pieces[0], 0, 0
-	for _, piece := range pieces {
-		size := p.joint * (len(piece) - 1)
-		for _, n := range p.sizes[start : start+len(piece)] {
-			size += n
+// longest narrows from good, which fits, to the last end before bad that fits; it looks near good first.
+func longest(good, bad int, fits func(end int) bool) int {
+	for step := 1; good+step < bad; step *= 2 {
+		if !fits(good + step) {
+			bad = good + step
+			break
 		}
-		if start += len(piece); size > most {
-			best, most = piece, size
+		good += step
+	}
+	for bad-good > 1 {
+		if middle := good + (bad-good)/2; fits(middle) {
+			good = middle
+		} else {
+			bad = middle
 		}
 	}
-	return best
+	return good
 }
 
-// even divides values into n pieces of equal length, the longer ones first.
-func even(values []string, n int) [][]string {
-	pieces := make([][]string, 0, n)
-	for start := 0; n > 0; n-- {
-		end := start + (len(values)-start+n-1)/n
-		pieces = append(pieces, values[start:end:end])
-		start = end
+// widen helps where a value does not fit alone and would fit beside the one before it: the piece before gives its last
+// value. It gives where the next piece begins, or -1.
+func (p *packer) widen(room size) int {
+	k := len(p.cuts)
+	if p.alone == nil || k == 0 {
+		return -1
 	}
-	return pieces
+	begin, end := 0, p.cuts[k-1]
+	if k > 1 {
+		begin = p.cuts[k-2]
+	}
+	shorter := end - begin - 1
+	if shorter < p.least || p.most < 2 || !p.weigh(begin, end-1).fits(room) || !p.weigh(end-1, end+1).fits(room) {
+		return -1
+	}
+	p.cuts[k-1] = end - 1
+	return end - 1
 }

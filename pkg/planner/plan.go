@@ -2,20 +2,33 @@ package planner
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/braidhq/braid/pkg/service"
 )
 
-// Chunk is one piece of a query: the values of one request. Whoever gets one must not change it.
+// Chunk is one piece of a query: the values of one request. Whoever gets one must not change it: chunks of one plan share
+// their lists of values. A parameter on a clauses axis has a list of clauses, which the request joins with OR.
 type Chunk struct{ Values service.Values }
 
 // Plan is a sized, repeatably iterable collection of chunks, and nothing more. Each iteration yields Len chunks, the same
-// ones in the same order.
+// ones in the same order, also while another one is under way. Package plantest has this contract as a check.
 type Plan interface {
 	Len() int
 	All() iter.Seq[Chunk]
+}
+
+// Indexed is a plan that finds the chunk of a position without iterating. At yields what the iteration yields there;
+// i is from 0 to Len()-1.
+type Indexed interface {
+	Plan
+	At(i int) Chunk
+}
+
+// Planner makes plans. Divide is the one of declared axes; an adapter may bring its own. Equal arguments give equal plans:
+// a resume plans again and refuses a plan with another fingerprint.
+type Planner interface {
+	Plan(c *service.Collection, values service.Values, opts Options) (Plan, error)
 }
 
 // List is a plan that is a plain slice.
@@ -27,55 +40,23 @@ func (l List) Len() int { return len(l) }
 // All yields the chunks in position order.
 func (l List) All() iter.Seq[Chunk] { return slices.Values(l) }
 
-// grid is the product of the pieces of its axes, the last axis fastest. It holds pieces, not chunks.
-type grid struct {
-	fixed service.Values
-	axes  []axis
-}
+// At gives the chunk of a position.
+func (l List) At(i int) Chunk { return l[i] }
 
-type axis struct {
-	param  string
-	pieces [][]string
-}
-
-// Len stays just above MaxChunks for any plan that is larger: the product of the axes of such a plan may not fit an int.
-func (g *grid) Len() int {
-	n := 1
-	for _, a := range g.axes {
-		if n > MaxChunks/len(a.pieces) {
-			return MaxChunks + 1
+// ChunkAt finds the chunk of a position: at once in a plan that is Indexed, else by iterating. ok is false when the plan
+// has no such position.
+func ChunkAt(p Plan, i int) (chunk Chunk, ok bool) {
+	if i < 0 || i >= p.Len() {
+		return Chunk{}, false
+	}
+	if indexed, ok := p.(Indexed); ok {
+		return indexed.At(i), true
+	}
+	for chunk := range p.All() {
+		if i == 0 {
+			return chunk, true
 		}
-		n *= len(a.pieces)
+		i--
 	}
-	return n
-}
-
-func (g *grid) All() iter.Seq[Chunk] {
-	return func(yield func(Chunk) bool) {
-		at := make([]int, len(g.axes))
-		for {
-			if !yield(g.chunk(at)) {
-				return
-			}
-			i := len(at) - 1
-			for ; i >= 0; i-- {
-				if at[i]++; at[i] < len(g.axes[i].pieces) {
-					break
-				}
-				at[i] = 0
-			}
-			if i < 0 {
-				return
-			}
-		}
-	}
-}
-
-func (g *grid) chunk(at []int) Chunk {
-	values := make(service.Values, len(g.fixed)+len(at))
-	maps.Copy(values, g.fixed)
-	for i, a := range g.axes {
-		values[a.param] = a.pieces[at[i]]
-	}
-	return Chunk{values}
+	return Chunk{}, false
 }
