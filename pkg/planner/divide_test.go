@@ -103,18 +103,6 @@ func size(t tb, c *service.Collection, values service.Values) int {
 	return len(request.URL)
 }
 
-// piecesOf gives the pieces of an axis in the order of the plan.
-func piecesOf(chunks []planner.Chunk, param string) [][]string {
-	var pieces [][]string
-	for _, chunk := range chunks {
-		piece := chunk.Values[param]
-		if !slices.ContainsFunc(pieces, func(p []string) bool { return slices.Equal(p, piece) }) {
-			pieces = append(pieces, piece)
-		}
-	}
-	return pieces
-}
-
 // product is what a plan over the pieces of the axes has to be, the last axis fastest.
 func product(whole service.Values, axes []string, pieces map[string][][]string) []planner.Chunk {
 	chunks := []planner.Chunk{{Values: whole}}
@@ -136,11 +124,17 @@ func product(whole service.Values, axes []string, pieces map[string][][]string) 
 func checkComplete(t *rapid.T, whole service.Values, axes []string, chunks []planner.Chunk) {
 	t.Helper()
 	pieces := map[string][][]string{}
-	for _, axis := range axes {
-		pieces[axis] = piecesOf(chunks, axis)
-		if diff := cmp.Diff(whole[axis], slices.Concat(pieces[axis]...)); diff != "" {
+	stride := 1
+	for _, axis := range slices.Backward(axes) {
+		var values []string
+		for i := 0; i < len(chunks) && len(values) < len(whole[axis]); i += stride {
+			pieces[axis] = append(pieces[axis], chunks[i].Values[axis])
+			values = append(values, chunks[i].Values[axis]...)
+		}
+		if diff := cmp.Diff(whole[axis], values); diff != "" {
 			t.Fatalf("the pieces of %s are not its values, once and in order:\n%s", axis, diff)
 		}
+		stride *= len(pieces[axis])
 	}
 	if diff := cmp.Diff(product(whole, axes, pieces), chunks); diff != "" {
 		t.Fatalf("the chunks are not the product of the pieces:\n%s", diff)

@@ -3,11 +3,11 @@ package planner
 // packer cuts one axis into pieces that a room takes, each filled as far as it goes: no contiguous division has fewer pieces.
 type packer struct {
 	*scale
-	least, most int // values of a piece; least is 2 where a value alone would not fit, and may be missed
-	cuts        []int
+	most int // values of a piece
+	cuts []int
 }
 
-// pack gives where the pieces end; ok is false when a value does not fit or it takes more than limit pieces. The cuts are
+// pack gives where the pieces end; ok is false when a value fits in no piece or it takes more than limit pieces. The cuts are
 // good until the next call.
 func (p *packer) pack(room size, limit int) (cuts []int, ok bool) {
 	p.cuts = p.cuts[:0]
@@ -18,10 +18,10 @@ func (p *packer) pack(room size, limit int) (cuts []int, ok bool) {
 		}
 		end := p.fill(start, length, room)
 		if end == start {
-			if start = p.widen(room); start < 0 {
+			if p.alone == nil {
 				return nil, false
 			}
-			continue
+			return p.packAround(room, limit)
 		}
 		p.cuts = append(p.cuts, end)
 		length, start = end-start, end
@@ -29,19 +29,64 @@ func (p *packer) pack(room size, limit int) (cuts []int, ok bool) {
 	return p.cuts, true
 }
 
-// fill gives the end of the longest piece that begins at start and fits; guess is how many values the one before had. Of
-// a piece of two or more values that fits, each shorter one of two or more fits too.
+// fill gives the end of the longest piece that begins at start and fits; start itself when none does. guess is how many values
+// the piece before had.
 func (p *packer) fill(start, guess int, room size) int {
+	if p.alone == nil {
+		return p.extend(start, start+1, guess, room)
+	}
+	if end := p.extend(start, start+2, guess, room); end > start {
+		return end
+	}
+	if p.weigh(start, start+1).fits(room) {
+		return start + 1
+	}
+	return start
+}
+
+// packAround packs where some value does not fit alone and would beside another: then filling each piece as far as it goes
+// can leave such a value over. From the last value to the first it finds how few pieces the values from there on need.
+func (p *packer) packAround(room size, limit int) (cuts []int, ok bool) {
+	never := p.n + 1
+	need, next := make([]int, p.n+1), make([]int, p.n+1)
+	var ends []int // where a piece of several values may end: the last end first, and each needs no more than those behind it
+	reach := 1
+	for start := p.n - 1; start >= 0; start-- {
+		if end := start + 2; end <= p.n {
+			for len(ends) > 0 && need[ends[len(ends)-1]] > need[end] {
+				ends = ends[:len(ends)-1]
+			}
+			ends = append(ends, end)
+		}
+		last := p.extend(start, start+2, reach, room)
+		for len(ends) > 0 && ends[0] > last {
+			ends = ends[1:]
+		}
+		reach = max(1, last-start)
+		need[start] = never
+		if len(ends) > 0 && need[ends[0]] < never {
+			need[start], next[start] = need[ends[0]]+1, ends[0]
+		}
+		if need[start+1]+1 < need[start] && p.weigh(start, start+1).fits(room) {
+			need[start], next[start] = need[start+1]+1, start+1
+		}
+	}
+	if need[0] > limit || need[0] == never {
+		return nil, false
+	}
+	p.cuts = p.cuts[:0]
+	for start := 0; start < p.n; start = next[start] {
+		p.cuts = append(p.cuts, next[start])
+	}
+	return p.cuts, true
+}
+
+// extend gives the end of the longest piece from start that fits and ends at shortest or later; start when there is none. Of
+// a piece that fits, each shorter one of two or more values fits too.
+func (p *packer) extend(start, shortest, guess int, room size) int {
 	last := min(p.n, start+p.most)
 	fits := func(end int) bool { return p.weigh(start, end).fits(room) }
-	shortest := start + 1
-	if p.alone != nil {
-		shortest = start + 2
-	}
 	if shortest > last || !fits(shortest) {
-		if p.alone != nil && p.least == 1 && start < last && fits(start+1) {
-			return start + 1
-		}
 		return start
 	}
 	good, bad := shortest, last+1 // good fits; bad does not, or is beyond the last
@@ -79,23 +124,4 @@ func longest(good, bad int, fits func(end int) bool) int {
 		}
 	}
 	return good
-}
-
-// widen helps where a value does not fit alone and would fit beside the one before it: the piece before gives its last
-// value. It gives where the next piece begins, or -1.
-func (p *packer) widen(room size) int {
-	k := len(p.cuts)
-	if p.alone == nil || k == 0 {
-		return -1
-	}
-	begin, end := 0, p.cuts[k-1]
-	if k > 1 {
-		begin = p.cuts[k-2]
-	}
-	shorter := end - begin - 1
-	if shorter < p.least || p.most < 2 || !p.weigh(begin, end-1).fits(room) || !p.weigh(end-1, end+1).fits(room) {
-		return -1
-	}
-	p.cuts[k-1] = end - 1
-	return end - 1
 }

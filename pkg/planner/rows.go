@@ -125,9 +125,7 @@ func (d *division) packBytes(most []int) ([][]int, error) {
 	}
 	cuts := make([][]int, len(packs))
 	for i, c := range cuttings {
-		p := s.packers[i]
-		p.least = c.least
-		again, _ := p.pack(c.room, c.pieces)
+		again, _ := s.packers[i].pack(c.room, c.pieces)
 		cuts[i] = slices.Clone(again)
 	}
 	return cuts, nil

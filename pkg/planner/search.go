@@ -25,7 +25,6 @@ type cutting struct {
 	pieces int
 	weight size // of the heaviest piece
 	room   size
-	least  int // values of a piece
 }
 
 // combination is a cutting for each of the first axes.
@@ -103,12 +102,11 @@ func (s *search) roomBeside(i int) size {
 // cut cuts one axis into the fewest pieces that a room takes, at most limit.
 func (s *search) cut(i int, room size, limit int) (cutting, bool) {
 	p := s.packers[i]
-	p.least = 1
 	cuts, ok := p.pack(room, limit)
 	if !ok {
 		return cutting{}, false
 	}
-	return cutting{len(cuts), p.heaviest(cuts), room, 1}, true
+	return cutting{len(cuts), p.heaviest(cuts), room}, true
 }
 
 // guess gives a division that fits, if a simple one does: the room is shared equally among the axes that do not fit in
@@ -216,31 +214,49 @@ func (s *search) join(fewest []int) (best *combination) {
 
 // list gives the cuttings of an axis that are worth considering, few pieces first.
 func (s *search) list(i, limit int) []cutting {
-	var list []cutting
-	p := s.packers[i]
-	for _, least := range []int{1, 2} {
-		if least == 2 && p.alone == nil {
-			break
+	room := s.roomBeside(i)
+	room.both = min(room.both, room.url+room.body)
+	list := s.descend(i, room, limit)
+	if s.packers[i].alone == nil {
+		return list
+	}
+	// Where values alone travel in the URL and several in the body, it may take more room for the body to spare the URL the
+	// longest values. Each round spares it one more, and the last one all.
+	company := s.packers[i].ground.url
+	for rounds, found := 0, list; len(found) > 0 && room.url > company; rounds++ {
+		longest := company
+		for _, c := range found {
+			longest = max(longest, c.weight.url)
 		}
-		room := s.roomBeside(i)
-		room.both = min(room.both, room.url+room.body)
-		for {
-			p.least = least
-			cuts, ok := p.pack(room, limit)
-			if !ok {
-				break
-			}
-			c := cutting{len(cuts), p.heaviest(cuts), room, least}
-			if n := len(list); n > 0 && list[n-1].pieces == c.pieces && c.weight.fits(list[n-1].weight) {
-				list[n-1] = c
-			} else {
-				list = append(list, c)
-			}
-			room.both = c.weight.both - 1
+		if room.url = max(company, longest-1); rounds == spared {
+			room.url = company
 		}
+		found = s.descend(i, room, limit)
+		list = append(list, found...)
 	}
 	slices.SortStableFunc(list, func(a, b cutting) int { return cmp.Compare(a.pieces, b.pieces) })
 	return list
+}
+
+// spared bounds the rounds in which the URL is spared single values.
+const spared = 16
+
+// descend gives, from few pieces to many, the cuttings that have the least weight of all with so many pieces.
+func (s *search) descend(i int, room size, limit int) (list []cutting) {
+	p := s.packers[i]
+	for {
+		cuts, ok := p.pack(room, limit)
+		if !ok {
+			return list
+		}
+		c := cutting{len(cuts), p.heaviest(cuts), room}
+		if n := len(list); n > 0 && list[n-1].pieces == c.pieces && c.weight.fits(list[n-1].weight) {
+			list[n-1] = c
+		} else {
+			list = append(list, c)
+		}
+		room.both = c.weight.both - 1
+	}
 }
 
 // unbeaten drops each combination that has as many requests as another and does not weigh less. The fewest requests come
