@@ -34,7 +34,7 @@ type UnsplittableError struct {
 
 // Error names value and limit, and what to do.
 func (e *UnsplittableError) Error() string {
-	text := fmt.Sprintf("%s: its %s has %d bytes, the service takes %d", ErrUnsplittable, e.Part, e.Bytes, e.Limit)
+	text := fmt.Sprintf("%s: it has %d bytes of %s, the service takes %d", ErrUnsplittable, e.Bytes, e.Part, e.Limit)
 	switch {
 	case e.Parameter == "":
 		return text + ", and the query has no values that could be left out"
@@ -60,14 +60,13 @@ func shortened(value string) string {
 
 // over says which limit a size is over.
 func (d *division) over(total size, e *UnsplittableError) *UnsplittableError {
-	limits, room := d.collection.Limits, roomOf(d.collection.Limits)
-	switch {
+	switch limits := d.collection.Limits; {
 	case limits.URLBytes > 0 && total.url > limits.URLBytes:
 		e.Part, e.Bytes, e.Limit = "URL", total.url, limits.URLBytes
-	case total.body > room.body:
-		e.Part, e.Bytes, e.Limit = "body", total.body, room.body
+	case limits.BodyBytes > 0 && total.body > limits.BodyBytes:
+		e.Part, e.Bytes, e.Limit = "body", total.body, limits.BodyBytes
 	default:
-		e.Part, e.Bytes, e.Limit = "URL and body", total.both, room.both
+		e.Part, e.Bytes, e.Limit = "URL and body", total.both, limits.RequestBytes
 	}
 	return e
 }
