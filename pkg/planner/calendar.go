@@ -17,7 +17,7 @@ func stepped(unit service.Unit, t time.Time, n int) time.Time {
 		return t.AddDate(n, 0, 0)
 	case service.UnitTimestamp:
 		return time.Unix(t.Unix()+int64(n), 0).UTC()
-	case service.UnitDate:
+	case service.UnitDate, service.UnitDuration: // windows have no durations
 	}
 	return t.AddDate(0, 0, n)
 }
@@ -31,7 +31,7 @@ func floored(unit service.Unit, t time.Time) time.Time {
 		return aligned(service.AlignCalendarYear, t)
 	case service.UnitTimestamp:
 		return t.Truncate(time.Second)
-	case service.UnitDate:
+	case service.UnitDate, service.UnitDuration: // windows have no durations
 	}
 	return aligned(service.AlignDay, t)
 }
@@ -46,7 +46,7 @@ func steps(unit service.Unit, from, behind time.Time) int {
 		return behind.Year() - from.Year()
 	case service.UnitTimestamp:
 		return int(behind.Unix() - from.Unix())
-	case service.UnitDate:
+	case service.UnitDate, service.UnitDuration: // windows have no durations
 	}
 	return int((behind.Unix() - from.Unix()) / secondsOfDay)
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"iter"
 	"maps"
+	"slices"
 
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -82,8 +83,7 @@ func (g *grid) All() iter.Seq[Chunk] {
 func (g *grid) At(i int) Chunk {
 	values := make(service.Values, len(g.fixed)+len(g.axes))
 	maps.Copy(values, g.fixed)
-	for j := len(g.axes) - 1; j >= 0; j-- {
-		a := g.axes[j]
+	for _, a := range slices.Backward(g.axes) {
 		values[a.param] = a.piece(i % a.len())
 		i /= a.len()
 	}

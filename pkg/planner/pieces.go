@@ -92,7 +92,11 @@ func (p *pieces) Less(i, j int) bool {
 func (p *pieces) Swap(i, j int) { p.spans[i], p.spans[j] = p.spans[j], p.spans[i] }
 
 // Push appends a piece.
-func (p *pieces) Push(x any) { p.spans = append(p.spans, x.(span)) } //nolint:forcetypeassert // pieces hold nothing else
+func (p *pieces) Push(x any) {
+	if s, ok := x.(span); ok {
+		p.spans = append(p.spans, s)
+	}
+}
 
 // Pop takes the last piece.
 func (p *pieces) Pop() any {

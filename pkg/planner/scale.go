@@ -172,7 +172,7 @@ func (b *bench) newWindowScale(a *axis) (*scale, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.alone == nil || weight.both > s.alone[0].both {
+		if len(s.alone) == 0 || weight.both > s.alone[0].both {
 			s.alone, s.window = []size{weight}, i
 		}
 	}

@@ -123,7 +123,7 @@ func TestSplitsEndInSingleValuesThatAskTheWholeOnceAndInOrder(t *testing.T) {
 			delete(want, leaf)
 		}
 		// Each axis alone is in order: halves never change places.
-		rank := func(list []string, v string) int { return slices.Index(list, v) }
+		rank := slices.Index[[]string]
 		for i := 1; i < len(got); i++ {
 			p, q := strings.Split(got[i-1], "|"), strings.Split(got[i], "|")
 			if rank(whole["a"], p[0]) > rank(whole["a"], q[0]) && rank(whole["b"], p[1]) > rank(whole["b"], q[1]) && rank(clauses, p[2]) > rank(clauses, q[2]) {
@@ -190,7 +190,7 @@ func TestSplitLeavesTheChunkAsItWas(t *testing.T) {
 	c := parsed(t, "path: /c", "a: {type: text, many: comma}", "pack: a")
 	values := service.Values{"a": numbered("v", 4)}
 	halves, _ := planner.Split(c, planner.Chunk{Values: values}, planner.Options{})
-	halves[0].Values["a"] = append(halves[0].Values["a"], "mine") //nolint:gocritic // to see whose array it is
+	halves[0].Values["a"] = append(halves[0].Values["a"], "mine")
 	if diff := cmp.Diff(numbered("v", 4), values["a"]); diff != "" {
 		t.Error(diff)
 	}

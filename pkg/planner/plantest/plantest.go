@@ -18,8 +18,8 @@ type TB interface {
 }
 
 // Check reports when the plan breaks its contract: it has at least one chunk; each iteration yields as many as Len says,
-// the same ones in the same order, also after one that was broken off and while another one is under way; and no chunk
-// changes once it was yielded. An endless plan and one that can be iterated only once are found, not waited for.
+// the same ones in the same order, also after one that was broken off and while another one is under way; no chunk
+// changes once it was yielded; and a plan that finds chunks by their position finds those. An endless plan and one that can be iterated only once are found, not waited for.
 func Check(t TB, plan planner.Plan) {
 	t.Helper()
 	n := plan.Len()
@@ -43,6 +43,7 @@ func Check(t TB, plan planner.Plan) {
 	}
 	checkSecond(t, plan, first)
 	checkInterleaved(t, plan, first)
+	checkIndex(t, plan, first)
 	if again := plan.Len(); again != n {
 		t.Errorf("the plan had %d chunks and has %d after it was iterated", n, again)
 	}
@@ -79,6 +80,21 @@ func checkInterleaved(t TB, plan planner.Plan, first []string) {
 		b, okBehind := behind()
 		if !okAhead || !okBehind || text(a) != first[at] || text(b) != first[at-1] {
 			t.Errorf("of two iterations at once, one yields another chunk at %d than it does alone", at)
+			return
+		}
+	}
+}
+
+// checkIndex asks for each chunk by its position, backwards.
+func checkIndex(t TB, plan planner.Plan, first []string) {
+	t.Helper()
+	indexed, ok := plan.(planner.Indexed)
+	if !ok {
+		return
+	}
+	for i, want := range slices.Backward(first) {
+		if found := text(indexed.At(i)); found != want {
+			t.Errorf("the chunk at %d is %s, and %s when it is iterated", i, found, want)
 			return
 		}
 	}

@@ -21,6 +21,11 @@ type plan struct {
 func (p plan) Len() int                     { return p.length() }
 func (p plan) All() iter.Seq[planner.Chunk] { return p.all }
 
+// indexed is a list that finds each chunk a place too far.
+type indexed struct{ planner.List }
+
+func (x indexed) At(i int) planner.Chunk { return x.List[(i+1)%len(x.List)] }
+
 func fixed(n int) func() int { return func() int { return n } }
 
 func chunk(i int) planner.Chunk {
@@ -80,6 +85,7 @@ func TestAPlanThatBreaksItsContractIsFound(t *testing.T) {
 		"a one-shot":         {plan{fixed(3), shared(3, false)}, "iterated again the plan yields 0"},
 		"one at a time":      {plan{fixed(3), shared(3, true)}, "two iterations at once"},
 		"a growing length":   {plan{func() int { lengths++; return 2 + lengths/2 }, upTo(2)}, "has 3 after"},
+		"another index":      {indexed{planner.List{chunk(0), chunk(1)}}, "the chunk at 1 is"},
 		"another every time": {plan{fixed(1), another()}, "iterated again chunk 0 is"},
 		"one map for all": {plan{fixed(2), func(yield func(planner.Chunk) bool) {
 			for i := range 2 {
