@@ -62,3 +62,21 @@ func BenchmarkDivide(b *testing.B) {
 		})
 	}
 }
+
+// Lists in a body, beside lists in the URL, have three limits to keep.
+func BenchmarkDividePostedLists(b *testing.B) {
+	c := parsed(b, "method: POST_IF_MANY, path: /c",
+		"a: {type: text, many: cql2_in}, b: {type: text, many: cql2_in}, d: {type: text, many: comma}, e: {type: text, many: comma}",
+		"pack: a", "pack: b", "pack: d", "pack: e")
+	c.Limits.URLBytes, c.Limits.BodyBytes, c.Limits.RequestBytes = 8000, 60_000, 64_000
+	for _, n := range []int{100, 1000, 3000, 6000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			values := service.Values{"a": lengthy("", 20*n), "b": lengthy("", n), "d": lengthy("", n), "e": lengthy("", n/2)}
+			for b.Loop() {
+				if _, err := planner.Divide(c, values, planner.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

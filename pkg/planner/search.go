@@ -22,17 +22,19 @@ type search struct {
 
 // cutting is one way to cut one axis: pack with this room gives it.
 type cutting struct {
+	axis   int
 	pieces int
 	weight size // of the heaviest piece
 	room   size
 }
 
-// combination is a cutting for each of the first axes.
+// combination is a cutting for each of some axes: one for the last of them, and those before; or those of two groups joined.
 type combination struct {
 	product int
 	weight  size
 	last    cutting
 	before  *combination
+	joined  []*combination
 }
 
 // run gives a cutting for each axis. Errors are errNoneFits and ErrTooMany, when all that fit have more than bound requests.
@@ -64,7 +66,9 @@ func (s *search) run() ([]cutting, error) {
 		}
 	}
 	if best != nil {
-		return best.cuttings(), nil
+		all := make([]cutting, len(s.packers))
+		best.put(all)
+		return all, nil
 	}
 	alone := size{}
 	for _, p := range s.packers {
@@ -79,13 +83,16 @@ func (s *search) run() ([]cutting, error) {
 // errNoneFits says that the pieces of the axes are too large however they are cut.
 var errNoneFits = errors.New("no division fits")
 
-func (c *combination) cuttings() []cutting {
-	var all []cutting
-	for ; c != nil && c.before != nil; c = c.before {
-		all = append(all, c.last)
+// put places the cuttings of a combination at their axes.
+func (c *combination) put(all []cutting) {
+	for ; c != nil; c = c.before {
+		for _, group := range c.joined {
+			group.put(all)
+		}
+		if c.last.pieces > 0 {
+			all[c.last.axis] = c.last
+		}
 	}
-	slices.Reverse(all)
-	return all
 }
 
 // roomBeside is the room of an axis when all others take as little as they can.
@@ -106,7 +113,7 @@ func (s *search) cut(i int, room size, limit int) (cutting, bool) {
 	if !ok {
 		return cutting{}, false
 	}
-	return cutting{len(cuts), p.heaviest(cuts), room}, true
+	return cutting{i, len(cuts), p.heaviest(cuts), room}, true
 }
 
 // guess gives a division that fits, if a simple one does: the room is shared equally among the axes that do not fit in
@@ -163,7 +170,7 @@ func (s *search) try(shares []size) *combination {
 		if !ok {
 			return nil
 		}
-		c = &combination{c.product * cutting.pieces, c.weight.plus(cutting.weight), cutting, c}
+		c = &combination{product: c.product * cutting.pieces, weight: c.weight.plus(cutting.weight), last: cutting, before: c}
 	}
 	if !c.weight.fits(s.room) {
 		return nil
@@ -171,34 +178,62 @@ func (s *search) try(shares []size) *combination {
 	return c
 }
 
-// join combines the cuttings of all axes.
+// join combines the cuttings of all axes. Axes that take room in the URL only are combined by themselves, and so are the others:
+// within such a group one weight decides, and the lists stay short.
 func (s *search) join(fewest []int) (best *combination) {
-	lists := make([][]cutting, len(s.packers))
-	for i := range s.packers {
-		limit := s.bound
-		for j, n := range fewest {
-			if j != i {
-				limit /= n
+	var groups [2][]int
+	for i, p := range s.packers {
+		if p.body == nil && p.alone == nil {
+			groups[0] = append(groups[0], i)
+		} else {
+			groups[1] = append(groups[1], i)
+		}
+	}
+	if len(groups[0]) == 0 || len(groups[1]) == 0 {
+		all := s.joinGroup(slices.Concat(groups[:]...), fewest, true)
+		if len(all) == 0 {
+			return nil
+		}
+		return all[0]
+	}
+	left, right := s.joinGroup(groups[0], fewest, false), s.joinGroup(groups[1], fewest, false)
+	for _, l := range left {
+		for _, r := range right {
+			if r.product > s.bound/l.product {
+				break
+			}
+			if weight := l.weight.plus(r.weight); weight.fits(s.room) {
+				best = &combination{product: l.product * r.product, weight: weight, joined: []*combination{l, r}}
+				s.bound = best.product - 1
+				break
 			}
 		}
-		lists[i] = s.list(i, limit)
+	}
+	return best
+}
+
+// joinGroup combines the cuttings of some axes, those with the fewest requests first. When they are all axes, only the first one
+// counts.
+func (s *search) joinGroup(group, fewest []int, all bool) []*combination {
+	beside := s.room
+	for i := range s.packers {
+		beside = beside.minus(s.floors[i])
 	}
 	combinations := []*combination{{product: 1}}
-	for i, list := range lists {
-		most, beside := s.bound, s.room
-		for j := i + 1; j < len(lists); j++ {
-			most, beside = most/fewest[j], beside.minus(s.floors[j])
-		}
+	for at, i := range group {
+		beside = beside.plus(s.floors[i])
+		list := s.list(i, s.limit([]int{i}, fewest))
+		limit := s.limit(group[:at+1], fewest)
 		var next []*combination
 		for _, c := range combinations {
 			for _, cutting := range list {
-				if cutting.pieces > most/c.product {
+				if cutting.pieces > limit/c.product {
 					break
 				}
 				if weight := c.weight.plus(cutting.weight); weight.fits(beside) {
-					next = append(next, &combination{c.product * cutting.pieces, weight, cutting, c})
-					if i == len(lists)-1 {
-						most = c.product * cutting.pieces
+					next = append(next, &combination{product: c.product * cutting.pieces, weight: weight, last: cutting, before: c})
+					if all && at == len(group)-1 {
+						limit = c.product * cutting.pieces
 						break // more pieces of the last axis are of no use
 					}
 				}
@@ -206,10 +241,18 @@ func (s *search) join(fewest []int) (best *combination) {
 		}
 		combinations = unbeaten(next)
 	}
-	if len(combinations) == 0 {
-		return nil
+	return combinations
+}
+
+// limit is the most requests that cuttings of some axes may make, for all axes to have no more than bound.
+func (s *search) limit(some, fewest []int) int {
+	limit := s.bound
+	for i, n := range fewest {
+		if !slices.Contains(some, i) {
+			limit /= n
+		}
 	}
-	return combinations[0]
+	return limit
 }
 
 // list gives the cuttings of an axis that are worth considering, few pieces first.
@@ -249,7 +292,7 @@ func (s *search) descend(i int, room size, limit int) (list []cutting) {
 		if !ok {
 			return list
 		}
-		c := cutting{len(cuts), p.heaviest(cuts), room}
+		c := cutting{i, len(cuts), p.heaviest(cuts), room}
 		if n := len(list); n > 0 && list[n-1].pieces == c.pieces && c.weight.fits(list[n-1].weight) {
 			list[n-1] = c
 		} else {
@@ -259,24 +302,35 @@ func (s *search) descend(i int, room size, limit int) (list []cutting) {
 	}
 }
 
-// unbeaten drops each combination that has as many requests as another and does not weigh less. The fewest requests come
+// unbeaten drops combinations that have as many requests as another, or more, and do not weigh less. The fewest requests come
 // first.
 func unbeaten(all []*combination) []*combination {
 	slices.SortStableFunc(all, func(a, b *combination) int {
 		return cmp.Or(cmp.Compare(a.product, b.product), cmp.Compare(a.weight.both, b.weight.both))
 	})
-	var kept []*combination
-	lightest := size{unlimited, unlimited, unlimited}
+	kept := all[:0]
+	var steps []size // of what is kept, the least body for each URL: one is longer, the other shorter
 	for _, c := range all {
-		beaten := false
-		if lightest.fits(c.weight) {
-			for i := len(kept) - 1; i >= 0 && !beaten; i-- {
-				beaten = kept[i].weight.fits(c.weight)
-			}
+		at, found := slices.BinarySearchFunc(steps, c.weight.url, func(step size, url int) int { return cmp.Compare(step.url, url) })
+		if !found {
+			at--
 		}
-		if !beaten {
-			kept, lightest = append(kept, c), lightest.least(c.weight)
+		if at >= 0 && steps[at].fits(c.weight) {
+			continue
 		}
+		kept = append(kept, c)
+		if at >= 0 && steps[at].body <= c.weight.body {
+			continue // it is kept for its sum, which the steps do not know of
+		}
+		first := at
+		if !found {
+			first++
+		}
+		end := first
+		for end < len(steps) && steps[end].body >= c.weight.body {
+			end++
+		}
+		steps = slices.Replace(steps, first, end, c.weight)
 	}
 	return kept
 }

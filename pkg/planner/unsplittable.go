@@ -122,8 +122,10 @@ func (d *division) saturated() error {
 			return first
 		}
 	}
-	if named == nil {
-		return d.noAxis(longest)
+	if named == nil { // windows only
+		named = d.noAxis(longest)
+		named.Reason = ReasonSaturated
+		return named
 	}
 	return d.over(longest, named)
 }
