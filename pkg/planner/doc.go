@@ -5,5 +5,8 @@
 // position, and positions are the identity of chunks. Equal input gives an equal plan, with an equal Fingerprint: that is
 // what lets a resume trust the positions that are complete.
 //
-// A request is measured as it is sent: the bytes of its escaped URL and of its body.
+// A request is measured as it is sent: the bytes of its escaped URL and of its body. Divide first lays the axes, with the
+// windows of intervals (window.go); then cuts lists and filters with the fewest requests (scale.go weighs pieces, pack.go
+// fills them on one axis, search.go decides among several); then divides further where rows (rows.go) or max_chunks
+// (refine.go) ask. Split divides a single chunk that the service found too large.
 package planner
