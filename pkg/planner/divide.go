@@ -32,7 +32,10 @@ func Divide(c *service.Collection, values service.Values, opts Options) (Plan, e
 	if opts.MaxChunks < 0 || opts.MaxChunks > MaxChunks {
 		return nil, fmt.Errorf("%w: %d; use 1 to %d", ErrMaxChunks, opts.MaxChunks, MaxChunks)
 	}
-	d := &division{collection: c, values: values, opts: opts, grid: &grid{fixed: service.Values{}}, scales: map[*axis]*scale{}}
+	d := &division{
+		collection: c, params: c.Parameters(), values: values, opts: opts,
+		grid: &grid{fixed: service.Values{}}, scales: map[*axis]*scale{},
+	}
 	for _, step := range []func() error{d.lay, d.count, d.pack, d.count, d.refine, d.verify, d.restore} {
 		if err := step(); err != nil {
 			return nil, err
@@ -43,6 +46,7 @@ func Divide(c *service.Collection, values service.Values, opts Options) (Plan, e
 
 type division struct {
 	collection *service.Collection
+	params     parameters
 	values     service.Values
 	opts       Options
 	grid       *grid
@@ -77,7 +81,7 @@ func (d *division) lay() error {
 
 // newAxis gives the axis of a parameter, or nil when there is nothing to divide on it.
 func (d *division) newAxis(rule service.Axis, param string) (*axis, error) {
-	name, values := given(d.collection, d.values, param)
+	name, values := d.params.given(d.values, param)
 	a := &axis{param: name, kind: rule.Kind, values: values}
 	switch rule.Kind {
 	case service.AxisWindow:
@@ -100,11 +104,11 @@ func (d *division) newAxis(rule service.Axis, param string) (*axis, error) {
 
 // newWindows divides an interval as its span asks; nil when the query does not ask for a time, or for one instant.
 func (d *division) newWindows(rule service.Axis, param string) (*windows, error) {
-	name, values := given(d.collection, d.values, param)
+	name, values := d.params.given(d.values, param)
 	if len(values) == 0 || rule.Window.Span == (service.Span{}) {
 		return nil, nil //nolint:nilnil // no windows are an answer
 	}
-	w, ok := open(d.collection, rule, values, d.opts.Now)
+	w, ok := open(d.params, rule, values, d.opts.Now)
 	switch {
 	case ok:
 		w.divide(MaxChunks)

@@ -80,3 +80,19 @@ func BenchmarkDividePostedLists(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkDivisible(b *testing.B) {
+	data, _ := service.Builtin("usgs-waterdata")
+	d, err := service.Parse("usgs-waterdata.yaml", data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := d.Collection("continuous")
+	if err != nil {
+		b.Fatal(err)
+	}
+	chunk := planner.Chunk{Values: service.Values{"monitoring_location_id": numbered("USGS-", 1), "time": {"2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"}}}
+	for b.Loop() {
+		planner.Divisible(c, chunk)
+	}
+}

@@ -31,7 +31,7 @@ func (d *division) yardstick(limit int) int {
 	}
 	h := &halving{d: d, axes: packs}
 	for name, values := range d.grid.fixed {
-		if commas(d.collection, name) {
+		if d.params.sendsCommas(name) {
 			h.commas += len(values) - 1
 		}
 	}
@@ -105,7 +105,7 @@ func (h *halving) fits() bool {
 		s := h.longest(i)
 		n := s.end - s.start
 		total = total.plus(h.d.scales[a].weigh(s.start, s.end))
-		if commas(h.d.collection, a.param) {
+		if h.d.params.sendsCommas(a.param) {
 			total = total.plus(sized(escapedComma*(n-1), 0))
 		}
 		company = company || h.d.scales[a].alone != nil && n > 1
@@ -116,11 +116,11 @@ func (h *halving) fits() bool {
 	return total.fits(roomOf(h.d.collection.Limits))
 }
 
-// commas tells whether the values under a name are sent with commas between them.
-func commas(c *service.Collection, name string) bool {
-	for _, p := range c.Parameters() {
-		if p.Name == name || slices.Contains(p.Aliases, name) {
-			return p.Many == service.ManyComma
+// sendsCommas tells whether the values under a name are sent with commas between them.
+func (p parameters) sendsCommas(name string) bool {
+	for _, param := range p {
+		if param.Name == name || slices.Contains(param.Aliases, name) {
+			return param.Many == service.ManyComma
 		}
 	}
 	return false

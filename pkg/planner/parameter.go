@@ -1,29 +1,31 @@
 package planner
 
-import (
-	"slices"
+import "github.com/braidhq/braid/pkg/service"
 
-	"github.com/braidhq/braid/pkg/service"
-)
+// parameters are those that a collection declares.
+type parameters []service.Parameter
 
-// parameter finds a parameter by the name under which it is declared.
-func parameter(c *service.Collection, name string) (service.Parameter, bool) {
-	params := c.Parameters()
-	i := slices.IndexFunc(params, func(p service.Parameter) bool { return p.Name == name })
-	if i < 0 {
-		return service.Parameter{}, false
+// named finds a parameter by the name under which it is declared.
+func (p parameters) named(name string) *service.Parameter {
+	for i := range p {
+		if p[i].Name == name {
+			return &p[i]
+		}
 	}
-	return params[i], true
+	return &service.Parameter{}
 }
 
 // given finds the values of a parameter, and the name under which the query gives them: its own or another one that is declared
 // for it. Values that the query does not give are the default ones.
-func given(c *service.Collection, values service.Values, param string) (name string, own []string) {
-	p, _ := parameter(c, param)
-	for _, name := range append([]string{param}, p.Aliases...) {
-		if own, ok := values[name]; ok {
-			return name, own
+func (p parameters) given(values service.Values, param string) (name string, own []string) {
+	if own, ok := values[param]; ok {
+		return param, own
+	}
+	declared := p.named(param)
+	for _, alias := range declared.Aliases {
+		if own, ok := values[alias]; ok {
+			return alias, own
 		}
 	}
-	return param, p.Default
+	return param, declared.Default
 }

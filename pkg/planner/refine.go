@@ -68,7 +68,7 @@ func (d *division) refineWindows() error {
 	place := 0
 	for _, rule := range d.collection.Axes() {
 		for _, declared := range rule.Params {
-			param, _ := given(d.collection, d.values, declared)
+			param, _ := d.params.given(d.values, declared)
 			i := slices.IndexFunc(d.grid.axes, func(a *axis) bool { return a.param == param })
 			if i >= 0 {
 				place = i + 1
@@ -86,7 +86,7 @@ func (d *division) refineWindows() error {
 
 func (d *division) halveWindows(rule service.Axis, param string, i, place int) (halved bool, err error) {
 	before, fixed := slices.Clone(d.grid.axes), d.grid.fixed
-	w, ok := open(d.collection, rule, d.values[param], d.opts.Now)
+	w, ok := open(d.params, rule, d.values[param], d.opts.Now)
 	if !ok {
 		return false, nil
 	}

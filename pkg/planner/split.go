@@ -13,7 +13,8 @@ import (
 // to opts.Now if it has no end. ok is false when nothing in the chunk can be divided. Split is a pure function of its arguments:
 // whoever repeats it gets the same. Halves can be split again; each time they are shorter, so it ends.
 func Split(c *service.Collection, chunk Chunk, opts Options) (halves [2]Chunk, ok bool) {
-	if param, atoms := most(c, chunk); len(atoms) > 1 {
+	params := parameters(c.Parameters())
+	if param, atoms := most(c, params, chunk); len(atoms) > 1 {
 		middle := len(atoms) / 2
 		return halved(chunk, param, atoms[:middle:middle], atoms[middle:]), true
 	}
@@ -21,8 +22,8 @@ func Split(c *service.Collection, chunk Chunk, opts Options) (halves [2]Chunk, o
 		if rule.Kind != service.AxisWindow {
 			continue
 		}
-		param, values := given(c, chunk.Values, rule.Params[0])
-		w, ok := open(c, rule, values, opts.Now)
+		param, values := params.given(chunk.Values, rule.Params[0])
+		w, ok := open(params, rule, values, opts.Now)
 		if !ok {
 			continue
 		}
@@ -37,7 +38,8 @@ func Split(c *service.Collection, chunk Chunk, opts Options) (halves [2]Chunk, o
 // Divisible tells whether Split can divide the chunk. It does not know what time it is: an interval that is open to now counts
 // as one with an end.
 func Divisible(c *service.Collection, chunk Chunk) bool {
-	if _, atoms := most(c, chunk); len(atoms) > 1 {
+	params := parameters(c.Parameters())
+	if _, atoms := most(c, params, chunk); len(atoms) > 1 {
 		return true
 	}
 	const lastYear = 9999
@@ -46,8 +48,8 @@ func Divisible(c *service.Collection, chunk Chunk) bool {
 		if rule.Kind != service.AxisWindow {
 			continue
 		}
-		_, values := given(c, chunk.Values, rule.Params[0])
-		if w, ok := open(c, rule, values, later); ok {
+		_, values := params.given(chunk.Values, rule.Params[0])
+		if w, ok := open(params, rule, values, later); ok {
 			if _, ok := w.middle(w.starts[0], w.behind); ok {
 				return true
 			}
@@ -57,10 +59,10 @@ func Divisible(c *service.Collection, chunk Chunk) bool {
 }
 
 // most gives the pack or clauses axis that has the most values in the chunk.
-func most(c *service.Collection, chunk Chunk) (param string, atoms []string) {
+func most(c *service.Collection, params parameters, chunk Chunk) (param string, atoms []string) {
 	for _, rule := range c.Axes() {
 		for _, declared := range rule.Params {
-			name, own := given(c, chunk.Values, declared)
+			name, own := params.given(chunk.Values, declared)
 			switch rule.Kind {
 			case service.AxisPack:
 			case service.AxisClauses:

@@ -41,8 +41,8 @@ func at(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 
 // open gives the interval of a parameter as one window. ok is false when it has no parts: then it is asked for as it is; w is nil
 // where it has no beginning or only the service can read it.
-func open(c *service.Collection, rule service.Axis, values []string, now time.Time) (w *windows, ok bool) {
-	interval, err := parseInterval(c, rule.Params[0], values)
+func open(params parameters, rule service.Axis, values []string, now time.Time) (w *windows, ok bool) {
+	interval, err := service.ParseInterval(params.named(rule.Params[0]).Of, values)
 	if err != nil || interval.From.IsZero() || interval.Unit == service.UnitDuration {
 		return nil, false
 	}
@@ -65,11 +65,6 @@ func open(c *service.Collection, rule service.Axis, values []string, now time.Ti
 	}
 	w.starts, w.behind = []int64{from.Unix()}, behind.Unix()
 	return w, true
-}
-
-func parseInterval(c *service.Collection, param string, values []string) (service.Interval, error) {
-	p, _ := parameter(c, param)
-	return service.ParseInterval(p.Of, values)
 }
 
 // divide cuts the interval into windows that are as long as the span allows. Where the rule aligns, each ends at the last
