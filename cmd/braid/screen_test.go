@@ -312,7 +312,7 @@ func TestNamesOfServicesAndCollectionsAreCompleted(t *testing.T) {
 		want string
 	}{
 		{[]string{"services", "show", "r"}, "rivers\n"},
-		{[]string{"run", "--service", ""}, "rivers\nusgs-waterdata\n"},
+		{[]string{"run", "--service", ""}, "rivers\nusgs-ngwmn\nusgs-nwdc\nusgs-waterdata\n"},
 		{[]string{"plan", "--service", "rivers", "--collection", ""}, "levels\ngauges\n"},
 		{[]string{"services", "test", "rivers", "--collection", ""}, "levels\ngauges\n"},
 		{[]string{"services", "show", "nowhere", "--collection", ""}, ":4"},

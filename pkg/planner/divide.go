@@ -113,8 +113,8 @@ func (d *division) newWindows(rule service.Axis, param string) (*windows, error)
 	case ok:
 		w.divide(MaxChunks)
 		return w, nil
-	case w != nil:
-		return nil, nil //nolint:nilnil // an instant has no parts
+	case w != nil, isDuration(values):
+		return nil, nil //nolint:nilnil // an instant has no parts, and how long a duration may be is the service's to say
 	}
 	return nil, openWindow(name, values)
 }

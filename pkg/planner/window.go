@@ -3,6 +3,7 @@ package planner
 import (
 	"container/heap"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -151,6 +152,11 @@ func (w *windows) longest() int {
 }
 
 func distance(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
+
+// isDuration tells whether an interval is a length of time up to now, such as P7D.
+func isDuration(values []string) bool {
+	return len(values) == 1 && strings.HasPrefix(strings.ToUpper(values[0]), "P") && !strings.Contains(values[0], "/")
+}
 
 // openWindow is the error of an interval that has a span and no ends to divide between.
 func openWindow(param string, values []string) error {

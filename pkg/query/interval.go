@@ -76,11 +76,21 @@ func needsZone(end string) bool { return end == wordToday || localTime.MatchStri
 // localTime is a day with a time of day and without an offset.
 var localTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?$`)
 
-// explicit gives a time without an offset the one of the zone. All else stays as it is: days have no offset, and what is
-// no time is for the service's definition to judge.
+// localDay is a day, which begins at another time in each zone.
+var localDay = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+
+// explicit gives a time without an offset the one of the zone; a day stands for its first moment there, and for itself
+// where a service takes days. All else stays as it is: what is no time is for the service's definition to judge.
 func (c clock) explicit(text string) (string, error) {
-	parts := localTime.FindStringSubmatch(text)
-	if c.zone == nil || parts == nil {
+	if c.zone == nil {
+		return text, nil
+	}
+	wanted, isDay := text, localDay.MatchString(text)
+	if isDay {
+		wanted += "T00:00:00"
+	}
+	parts := localTime.FindStringSubmatch(wanted)
+	if parts == nil {
 		return text, nil
 	}
 	seconds := parts[3]
@@ -91,10 +101,12 @@ func (c clock) explicit(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%.80q is no time of the calendar; write YYYY-MM-DDThh:mm:ss", text)
 	}
-	switch meant := instants(wall, c.zone); len(meant) {
-	case 1:
+	switch meant := instants(wall, c.zone); {
+	case len(meant) == 1 || len(meant) > 1 && isDay:
 		return meant[0].Format(time.RFC3339Nano), nil
-	case 0:
+	case isDay:
+		return text, nil // a day without a midnight
+	case len(meant) == 0:
 		return "", fmt.Errorf("%q does not exist in %s, where clocks were put forward over it; write another time, or one with its offset", text, c.zone)
 	default:
 		return "", fmt.Errorf("%q was twice in %s, where clocks were put back; write %s or %s",
