@@ -51,6 +51,21 @@ func (p Position) Index() int {
 // IsChild tells whether p came from a split.
 func (p Position) IsChild() bool { return strings.Contains(string(p), ".") }
 
+// Parent is the position that p's chunk was split from; it is empty for a position of the plan.
+func (p Position) Parent() Position {
+	i := strings.LastIndexByte(string(p), '.')
+	return p[:max(i, 0)]
+}
+
+// Children are the positions of the two chunks that p's is split into. ok is false at the deepest level that a position
+// has: a chunk that came from so many splits is not split again.
+func (p Position) Children() (first, second Position, ok bool) {
+	if p == "" || strings.Count(string(p), ".") >= maxPositionDepth-1 {
+		return "", "", false
+	}
+	return p + ".0", p + ".1", true
+}
+
 // Compare orders positions as their rows stand in the table: 2 < 10, 17 < 17.0 < 17.1 < 18.
 func (p Position) Compare(q Position) int {
 	a, b := string(p), string(q)

@@ -105,3 +105,27 @@ func FuzzParsePosition(f *testing.F) {
 		}
 	})
 }
+
+func TestChildrenKnowTheirParent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := positionOf(path().Draw(t, "path"))
+		first, second, ok := p.Children()
+		if deepest := strings.Count(string(p), ".") == 31; ok == deepest {
+			t.Fatalf("%s has children: %t", p, ok)
+		}
+		if !ok {
+			return
+		}
+		for _, child := range []messages.Position{first, second} {
+			if q, err := messages.ParsePosition(string(child)); err != nil || q.Parent() != p || q.Index() != p.Index() || !q.IsChild() {
+				t.Fatalf("the child %q of %q has the parent %q, %v", child, p, q.Parent(), err)
+			}
+		}
+		if p.Compare(first) >= 0 || first.Compare(second) >= 0 || second.Compare(messages.PositionAt(p.Index()+1)) >= 0 && p.Index() < 1<<31-1 {
+			t.Fatalf("%s, %s, %s are not in order", p, first, second)
+		}
+	})
+	if p := messages.PositionAt(3).Parent(); p != "" {
+		t.Errorf("a position of the plan has the parent %q", p)
+	}
+}

@@ -66,6 +66,7 @@ type Query struct {
 	InFlight    int           `json:"in_flight,omitempty"`  // requests in flight that the query asked for; 0: as the service says
 	StuckSince  time.Time     `json:"stuck_since,omitzero"` // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`   // positions that were complete then
+	MaxRows     int64         `json:"max_rows,omitempty"`   // the table has no more rows than these, the first ones; 0: all
 	AllowBad    bool          `json:"allow_bad,omitempty"`  // values that do not convert are no reason to call the table wrong
 	Stop        *Stop         `json:"stop,omitempty"`
 	Created     time.Time     `json:"created"`
@@ -86,6 +87,7 @@ func (m *Query) Validate() error {
 		checkCount("chunks", int64(m.Chunks)),
 		checkText("url", m.URL),
 		checkCount("in_flight", int64(m.InFlight)),
+		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
 		checkRun(m.Run),
 		m.Stop.validate(),
@@ -170,9 +172,10 @@ type Progress struct {
 	V         int       `json:"v"`
 	Query     string    `json:"query"`
 	Run       int       `json:"run"`
-	Completed int       `json:"completed"` // positions with rows or said to be empty
-	Failed    int       `json:"failed"`    // positions that failed
-	Waiting   int       `json:"waiting"`   // items with the workers or on the way to them
+	Completed int       `json:"completed"`       // positions of the plan that have all their rows
+	Split     int       `json:"split,omitempty"` // positions that were split because the service refused them as too large
+	Failed    int       `json:"failed"`          // positions that failed
+	Waiting   int       `json:"waiting"`         // items with the workers or on the way to them
 	Rows      int64     `json:"rows"`
 	Pages     int64     `json:"pages"`
 	Requests  int64     `json:"requests"` // as told by results and interruptions
@@ -187,6 +190,7 @@ func (m *Progress) Validate() error {
 		field("query", CheckName(m.Query)),
 		checkRun(m.Run),
 		checkCount("completed", int64(m.Completed)),
+		checkCount("split", int64(m.Split)),
 		checkCount("failed", int64(m.Failed)),
 		checkCount("waiting", int64(m.Waiting)),
 		checkCount("rows", m.Rows),

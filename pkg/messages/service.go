@@ -20,8 +20,9 @@ type Service struct {
 	V        int           `json:"v"`
 	Name     string        `json:"name"`
 	Slots    int           `json:"slots"`
-	Explicit bool          `json:"explicit"`     // somebody set Slots; a definition's default never outranks it
-	LeaseTTL time.Duration `json:"lease_ttl_ns"` // a slot of a dead worker is free again after this
+	Explicit bool          `json:"explicit"`          // somebody set Slots; a definition's default never outranks it
+	LeaseTTL time.Duration `json:"lease_ttl_ns"`      // a slot of a dead worker is free again after this
+	Adapter  string        `json:"adapter,omitempty"` // that speaks to the service: workers without it do not take its items
 }
 
 // Validate reports the first field that is missing or out of bounds.
@@ -33,7 +34,12 @@ func (m *Service) Validate() error {
 	if m.LeaseTTL < time.Second || m.LeaseTTL > time.Hour || m.LeaseTTL%time.Second != 0 {
 		ttl = fmt.Errorf("%s, want whole seconds from 1s to 1h", m.LeaseTTL)
 	}
-	return firstError(checkVersion(m.V), field("name", CheckName(m.Name)), field("slots", slots), field("lease_ttl_ns", ttl))
+	var adapter error
+	if m.Adapter != "" {
+		adapter = CheckName(m.Adapter)
+	}
+	return firstError(
+		checkVersion(m.V), field("name", CheckName(m.Name)), field("slots", slots), field("lease_ttl_ns", ttl), field("adapter", adapter))
 }
 
 // AckWait is how long the service's queue waits for a sign of life of an item before it gives it to another worker: longer

@@ -96,7 +96,7 @@ func words() []word {
 		}}}, messages.DecodeExecutions),
 		wordOf("query", &messages.Query{
 			V: 1, ID: "q1", Name: "gauges", Service: "rivers", Collection: "daily", Definition: digest, Spec: digest, Fingerprint: digest,
-			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, AllowBad: true, InFlight: 4, StuckSince: noon(1), StuckAt: 3,
+			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, InFlight: 4, StuckSince: noon(1), StuckAt: 3,
 			Stop: &messages.Stop{
 				Kind: "quota", Position: "17", Status: 429, Class: "quota", Reason: "over the hourly limit", Hint: "wait",
 				Until: noon(9), At: noon(1),
@@ -104,9 +104,9 @@ func words() []word {
 			Created: noon(0), Updated: noon(1),
 		}, messages.DecodeQuery),
 		wordOf("progress", &messages.Progress{
-			V: 1, Query: "q1", Run: 2, Completed: 10, Failed: 1, Waiting: 3, Rows: 100, Pages: 12, Requests: 14, Bytes: 5000, Updated: noon(1),
+			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Waiting: 3, Rows: 100, Pages: 12, Requests: 14, Bytes: 5000, Updated: noon(1),
 		}, messages.DecodeProgress),
-		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second}, messages.DecodeService),
+		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second, Adapter: "soap"}, messages.DecodeService),
 		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Status: 429, Reason: "over the limit", Worker: "w1", At: noon(1)}, messages.DecodeGate),
 		wordOf("worker", &messages.Worker{
 			V: 1, ID: "w1", Host: "alpha.example.org", Version: "v1.0.0", Concurrency: 32, Running: 4, Started: noon(0), Seen: noon(1),

@@ -12,29 +12,33 @@ type Kind int
 // The actions.
 const (
 	Wait     Kind = iota // for the streams, at most until Action.At when that is set
-	Dispatch             // up to Action.Count of the next positions that are neither decided nor outstanding
+	Dispatch             // Action.Children, then up to Action.Count of the plan's next positions that are neither decided nor outstanding
 	Rewind               // go over the plan again from its first position: something came back without a result
+	Discard              // remove Action.Discard, and tell the run that they are lost
 	Stop                 // write Stopping with Action.Stop into the record, so that workers hand back what they have not started
 	Settle               // take back what is queued and write Action.State with Action.Stop; the run is over
 )
 
 // Action is what is to be done next.
 type Action struct {
-	Kind  Kind
-	Count int
-	At    time.Time
-	State messages.QueryState
-	Stop  *messages.Stop
+	Kind     Kind
+	Children []messages.Position // of split chunks, in order
+	Count    int
+	Rows     int64 // of what is dispatched, after which it may end; 0: all
+	Discard  []Discarded
+	At       time.Time
+	State    messages.QueryState
+	Stop     *messages.Stop
 }
 
 // Next decides. exhausted tells that all positions of the plan have been dispatched or skipped; recorded that the query's
-// record says Stopping already.
+// record says Stopping already. What it says holds until the run is told something.
 func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
 	failure := r.failure()
 	drained := len(r.outstanding) == 0
 	stopping := r.stop != nil || failure != nil && failure.Class == ClassAuth
 	switch {
-	case r.done.Roots() == r.total:
+	case r.Enough():
 		return Action{Kind: Settle, State: messages.Complete}
 	case stopping && !recorded:
 		return Action{Kind: Stop, Stop: r.reason(failure)}
@@ -44,34 +48,79 @@ func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
 		return Action{Kind: Settle, State: messages.Failed, Stop: failure}
 	case stopping:
 		return Action{Kind: Settle, State: messages.Interrupted, Stop: r.stop}
+	case r.first != nil:
+		return r.nextInOrder(failure)
 	case failure != nil:
 		return r.settleFailed(failure, exhausted)
-	case exhausted && drained:
+	case exhausted && drained && r.children.len() == 0:
 		return r.rewind()
-	case exhausted || len(r.outstanding) >= r.limits.Window:
+	case exhausted:
+		return r.dispatch(r.children.len(), 0)
+	}
+	return r.dispatch(r.children.len(), r.limits.Window)
+}
+
+// dispatch takes children of split chunks before the plan's next positions, both as far as the window has room.
+func (r *Run) dispatch(children, next int) Action {
+	free := r.limits.Window - len(r.outstanding)
+	children = max(0, min(children, free))
+	next = max(0, min(next, free-children))
+	if children+next == 0 {
 		return Action{Kind: Wait}
 	}
-	return Action{Kind: Dispatch, Count: r.limits.Window - len(r.outstanding)}
+	return Action{Kind: Dispatch, Children: r.children.lowest(children), Count: next}
+}
+
+// nextInOrder takes one position at a time, so that nothing is asked for that is not needed: always the first that has no
+// rows. Whatever else there is, it is behind that one.
+func (r *Run) nextInOrder(failure *messages.Stop) Action {
+	p := r.first.at
+	switch {
+	case len(r.outstanding) > 0:
+		return Action{Kind: Wait}
+	case failure != nil && failure.Position.Compare(p) <= 0:
+		return Action{Kind: Settle, State: messages.Failed, Stop: failure}
+	}
+	if behind := r.first.behind(); len(behind) > 0 {
+		return Action{Kind: Discard, Discard: behind}
+	}
+	wanted := r.limits.MaxRows - r.first.rows
+	switch {
+	case p.IsChild():
+		return Action{Kind: Dispatch, Children: []messages.Position{p}, Rows: wanted}
+	case p.Index() < r.cursor:
+		return r.rewind()
+	}
+	return Action{Kind: Dispatch, Count: 1, Rows: wanted}
 }
 
 // settleFailed ends the run when every position below the failure is decided. Those that came back without a result, or
 // whose items a coordinator before this one may have lost, are run first: one of them may fail too, and then it speaks.
 func (r *Run) settleFailed(failure *messages.Stop, exhausted bool) Action {
-	behind, ahead := r.undecided(failure.Position.Index())
-	free := r.limits.Window - len(r.outstanding)
+	behind, children, ahead := r.undecided(failure.Position)
+	if exhausted {
+		behind, ahead = behind+ahead, 0
+	}
+	if action := r.dispatch(children, ahead); action.Kind == Dispatch {
+		return action
+	}
 	switch {
-	case ahead > 0 && !exhausted && free > 0:
-		return Action{Kind: Dispatch, Count: min(ahead, free)}
 	case len(r.outstanding) > 0:
 		return Action{Kind: Wait}
-	case behind+ahead > 0:
+	case behind > 0:
 		return r.rewind()
 	}
 	return Action{Kind: Settle, State: messages.Failed, Stop: failure}
 }
 
+// rewind makes all that came back without a result due again.
 func (r *Run) rewind() Action {
 	r.cursor = 0
+	for child := range r.done.missing {
+		if !r.Decided(child) && !r.Outstanding(child) {
+			r.children.add(child)
+		}
+	}
 	return Action{Kind: Rewind}
 }
 
@@ -89,11 +138,11 @@ func (r *Run) reason(failure *messages.Stop) *messages.Stop {
 	return r.stop
 }
 
-// failure is the one of the lowest position.
+// failure is the one of the lowest position, of those that count.
 func (r *Run) failure() *messages.Stop {
 	var lowest messages.Position
 	for p := range r.failed {
-		if lowest == "" || p.Compare(lowest) < 0 {
+		if (lowest == "" || p.Compare(lowest) < 0) && r.done.Counts(p) {
 			lowest = p
 		}
 	}

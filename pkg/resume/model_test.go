@@ -13,12 +13,14 @@ import (
 )
 
 // world is all that stands around a run: a plan, a queue that holds an item once, workers that do what they like with what
-// is in it, a result stream that keeps the first write, and news that arrive late, in any order and more than once. It
-// drives the run as a coordinator does.
+// is in it, a service that takes some chunks only in parts, a result stream that keeps the first write and may lose it, and
+// news that arrive late, in any order and more than once. It drives the run as a coordinator does.
 type world struct {
 	*rapid.T
 	total  int
 	window int
+	all    []messages.Position          // of the plan and of all splits, in order
+	splits map[messages.Position]bool   // those that the service always refuses as too large
 	fails  map[messages.Position]string // class of the failure that a position always has
 
 	run      *resume.Run
@@ -32,32 +34,51 @@ type world struct {
 	results map[messages.Position]*messages.ResultHeader
 	news    []any // of this run and of earlier ones
 	heard   []*messages.Interruption
-	calm    bool // no worker interrupts any more
+	calm    bool                       // no worker interrupts any more, and nothing is lost
+	losses  int                        // that are still to come
+	lost    map[messages.Position]bool // in this run
 }
 
 func newWorld(t *rapid.T) *world {
 	w := &world{
-		T: t, total: rapid.IntRange(1, 12).Draw(t, "chunks"), window: rapid.IntRange(1, 6).Draw(t, "window"), now: at(0),
-		fails: map[messages.Position]string{}, results: map[messages.Position]*messages.ResultHeader{},
+		T: t, total: rapid.IntRange(1, 8).Draw(t, "chunks"), window: rapid.IntRange(1, 6).Draw(t, "window"), now: at(0),
+		fails: map[messages.Position]string{}, splits: map[messages.Position]bool{}, results: map[messages.Position]*messages.ResultHeader{},
+		losses: rapid.IntRange(0, 4).Draw(t, "losses"),
 	}
-	for _, i := range rapid.SliceOfN(rapid.IntRange(0, w.total-1), 0, 3).Draw(t, "failing") {
-		w.fails[messages.PositionAt(i)] = rapid.SampledFrom([]string{"bad_request", "bad_link"}).Draw(t, "class")
+	for _, p := range positions(w.total) {
+		w.grow(p)
+	}
+	for _, i := range rapid.SliceOfN(rapid.IntRange(0, len(w.all)-1), 0, 3).Draw(t, "failing") {
+		if p := w.all[i]; !w.splits[p] {
+			w.fails[p] = rapid.SampledFrom([]string{"bad_request", "bad_link"}).Draw(t, "class")
+		}
 	}
 	return w
+}
+
+// grow decides whether a chunk is too large, and then about its children.
+func (w *world) grow(p messages.Position) {
+	w.all = append(w.all, p)
+	if len(w.all) < 40 && rapid.IntRange(0, 9).Draw(w.T, "size of "+string(p)) > 6 {
+		w.splits[p] = true
+		first, second, _ := p.Children()
+		w.grow(first)
+		w.grow(second)
+	}
 }
 
 // begin starts a further run: what the streams hold is told first, in any order.
 func (w *world) begin() {
 	w.number++
 	w.run = resume.NewRun("q1", w.number, w.total, limits(w.window))
-	w.queue, w.at, w.ended, w.stopping, w.heard = nil, 0, false, false, nil
+	w.queue, w.at, w.ended, w.stopping, w.heard, w.lost = nil, 0, false, false, nil, map[messages.Position]bool{}
 	w.takeOver()
 }
 
 // takeOver rebuilds the run from the results, as a coordinator does that knows nothing else.
 func (w *world) takeOver() {
 	w.at, w.ended = 0, false
-	for _, p := range rapid.Permutation(positions(w.total)).Draw(w.T, "replay") {
+	for _, p := range rapid.Permutation(w.all).Draw(w.T, "replay") {
 		if h := w.results[p]; h != nil && !w.run.Result(h) {
 			delete(w.results, p)
 		}
@@ -84,6 +105,7 @@ func (w *world) settled() resume.Action {
 			w.work()
 		case n > 0:
 			w.hear()
+			w.lose()
 		case action.At.After(w.now):
 			w.now = action.At
 		default:
@@ -109,37 +131,65 @@ func (w *world) act() resume.Action {
 			}
 			w.stopping = true
 		case resume.Dispatch:
-			w.dispatch(action.Count)
+			w.dispatch(action.Children, action.Count)
 		}
 	}
 	w.Fatal("the run acts for ever")
 	return resume.Action{}
 }
 
-func (w *world) dispatch(n int) {
-	if n < 1 || w.stopping {
-		w.Fatalf("dispatch %d, stopping %t", n, w.stopping)
+func (w *world) dispatch(children []messages.Position, n int) {
+	if len(children)+n < 1 || w.stopping {
+		w.Fatalf("dispatch %v and %d, stopping %t", children, n, w.stopping)
+	}
+	if !slices.IsSortedFunc(children, messages.Position.Compare) {
+		w.Fatalf("%v are not in order", children)
+	}
+	for _, p := range children {
+		if !p.IsChild() || w.run.Decided(p) || w.run.Outstanding(p) || !w.splits[p.Parent()] {
+			w.Fatalf("%s is dispatched; decided: %t, outstanding: %t", p, w.run.Decided(p), w.run.Outstanding(p))
+		}
+		w.send(p)
 	}
 	for ; n > 0; w.at++ {
 		if w.at == w.total {
 			w.ended = true
-			return
+			break
 		}
-		p := messages.PositionAt(w.at)
-		if w.run.Decided(p) || w.run.Outstanding(p) {
-			continue
-		}
-		n--
-		w.run.Dispatched(p)
-		if w.results[p] == nil && !slices.Contains(w.queue, p) {
-			w.queue = append(w.queue, p)
-		} else if w.results[p] != nil {
-			w.tell(w.results[p]) // the recheck finds the result
+		if p := messages.PositionAt(w.at); !w.run.Decided(p) && !w.run.Outstanding(p) {
+			n--
+			w.send(p)
 		}
 	}
 	if waiting := w.run.Progress(w.now).Waiting; waiting > w.window {
 		w.Fatalf("%d outstanding, the window is %d", waiting, w.window)
 	}
+}
+
+func (w *world) send(p messages.Position) {
+	w.run.Dispatched(p)
+	if w.results[p] == nil && !slices.Contains(w.queue, p) {
+		w.queue = append(w.queue, p)
+	} else if w.results[p] != nil {
+		w.tell(w.results[p]) // the recheck finds the result
+	}
+}
+
+// lose takes a result out of the stream, if it is time for that, and what is still to be heard of it too.
+func (w *world) lose() {
+	if w.calm || w.losses == 0 || rapid.IntRange(0, 5).Draw(w.T, "lose") > 0 {
+		return
+	}
+	have := slices.DeleteFunc(slices.Clone(w.all), func(p messages.Position) bool { return w.results[p] == nil })
+	if len(have) == 0 {
+		return
+	}
+	w.losses--
+	p := rapid.SampledFrom(have).Draw(w.T, "lost")
+	w.news = slices.DeleteFunc(w.news, func(what any) bool { return what == any(w.results[p]) })
+	delete(w.results, p)
+	w.lost[p] = true
+	w.run.Lost(p)
 }
 
 func (w *world) tell(what any) { w.news = append(w.news, what) }
@@ -176,6 +226,9 @@ func (w *world) work() {
 
 func (w *world) commit(p messages.Position) {
 	h := rows(w.number, p)
+	if w.splits[p] {
+		h = split(w.number, p)
+	}
 	if class, fails := w.fails[p]; fails {
 		h = failed(w.number, p, class)
 	}
@@ -206,8 +259,8 @@ func (w *world) hear() {
 
 // lowestFailure is the one that the run knows.
 func (w *world) lowestFailure() messages.Position {
-	for _, p := range positions(w.total) {
-		if _, fails := w.fails[p]; fails && w.run.Decided(p) {
+	for _, p := range w.all {
+		if _, fails := w.fails[p]; fails && w.run.Decided(p) && w.run.Counts(p) {
 			return p
 		}
 	}
@@ -241,6 +294,7 @@ func (w *world) check(action resume.Action) {
 		if action.State != messages.Complete || action.Stop != nil {
 			w.Fatalf("all is done, and the run ends as %+v", action)
 		}
+		w.checkResults()
 	case lowest != "":
 		if action.State != messages.Failed || action.Stop.Position != lowest || action.Stop.Class != w.fails[lowest] {
 			w.Fatalf("%s is the lowest failure, and the run ends as %+v, %+v", lowest, action, action.Stop)
@@ -254,7 +308,7 @@ func (w *world) check(action resume.Action) {
 		w.Fatalf("nothing happened, and the run ends as %+v", action)
 	}
 	if pause == nil && len(w.fails) > 0 {
-		for _, p := range positions(w.total) {
+		for _, p := range w.all {
 			if _, fails := w.fails[p]; fails {
 				if lowest != p {
 					w.Fatalf("%s speaks, and without an interruption it is always %s", lowest, p)
@@ -262,6 +316,22 @@ func (w *world) check(action resume.Action) {
 				break
 			}
 		}
+	}
+}
+
+// checkResults holds the results of a complete query against what the service takes.
+func (w *world) checkResults() {
+	for _, p := range w.all {
+		h := w.results[p]
+		switch {
+		case h == nil:
+			w.Fatalf("the query is complete, and %s has no result", p)
+		case w.splits[p] != (h.Outcome == messages.OutcomeSplit):
+			w.Fatalf("the query is complete, and the result of %s is %q", p, h.Outcome)
+		}
+	}
+	if n := w.run.Progress(w.now).Split; n != len(w.splits) {
+		w.Fatalf("%d are said to be split, want %d", n, len(w.splits))
 	}
 }
 
@@ -275,11 +345,11 @@ func TestARunEndsAsWhatHappenedSaysInAnyOrderOfNews(t *testing.T) {
 			kept := completed(w)
 			w.check(w.settled())
 			for _, p := range kept {
-				if h := w.results[p]; h == nil || h.Run >= w.number {
+				if h := w.results[p]; !w.lost[p] && (h == nil || h.Run >= w.number) {
 					t.Fatalf("%s was complete before run %d and was run again", p, w.number)
 				}
 			}
-			if len(completed(w)) == w.total {
+			if len(completed(w)) == len(w.all) {
 				return
 			}
 		}
@@ -296,7 +366,7 @@ func TestARunEndsAsWhatHappenedSaysInAnyOrderOfNews(t *testing.T) {
 
 func completed(w *world) []messages.Position {
 	var done []messages.Position
-	for _, p := range positions(w.total) {
+	for _, p := range w.all {
 		if h := w.results[p]; h != nil && h.Outcome != messages.OutcomeFailed {
 			done = append(done, p)
 		}

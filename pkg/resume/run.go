@@ -14,6 +14,7 @@ type Limits struct {
 	Window    int           // most positions with the workers or on the way to them
 	DrainFor  time.Duration // longest wait, after a stop, for what is in flight
 	QuotaWait time.Duration // assumed until the next try when an interruption for quota says no time
+	MaxRows   int64         // the run is complete with so many rows at the plan's beginning; 0: with all
 }
 
 // Run is what is known of one run of a query. Not for concurrent use.
@@ -21,10 +22,12 @@ type Run struct {
 	number      int
 	total       int
 	limits      Limits
-	done        Completion // rows or empty
+	done        Completion
 	failed      map[messages.Position]*messages.Failure
 	outstanding map[messages.Position]struct{}
+	children    queue          // of split chunks, not dispatched since the last rewind
 	cursor      int            // in the plan, behind the last position that was dispatched since its last rewind
+	first       *prefix        // nil: all rows are wanted
 	stop        *messages.Stop // the lowest interruption of this run
 	stoppedAt   time.Time
 	progress    messages.Progress
@@ -32,12 +35,17 @@ type Run struct {
 
 // NewRun begins run number of a query of total positions.
 func NewRun(query string, number, total int, limits Limits) *Run {
-	return &Run{
+	r := &Run{
 		number: number, total: total, limits: limits,
 		failed:      map[messages.Position]*messages.Failure{},
 		outstanding: map[messages.Position]struct{}{},
+		children:    newQueue(),
 		progress:    messages.Progress{V: messages.Version, Query: query, Run: number},
 	}
+	if limits.MaxRows > 0 {
+		r.first = newPrefix()
+	}
+	return r
 }
 
 // Stopping tells the run that its record says Stopping already, because of stop: a coordinator before this one decided so.
@@ -50,27 +58,66 @@ func (r *Run) Stopping(stop *messages.Stop, now time.Time) {
 	}
 }
 
-// Result takes in a stored result. It returns false when the result is a failure of an earlier run: then it is to be
-// removed, and its position is pending again, even when this run has dispatched it: a worker that saw the failure did nothing.
+// Result takes in a stored result, in any order: that of a child may come before the word that its parent was split. It
+// returns false when the result is a failure of an earlier run: then it is to be removed, and its position is pending
+// again, even when this run has dispatched it: a worker that saw the failure did nothing.
 func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
-	delete(r.outstanding, h.Position)
-	if h.Outcome == messages.OutcomeFailed && h.Run < r.number {
+	p := h.Position
+	delete(r.outstanding, p)
+	failure := h.Failure
+	if _, _, ok := p.Children(); !ok && h.Outcome == messages.OutcomeSplit {
+		failure = tooDeep()
+	}
+	if failure != nil && h.Run < r.number {
 		return false
 	}
-	if h.Outcome == messages.OutcomeFailed {
-		if _, again := r.failed[h.Position]; again {
-			return true
-		}
-		r.failed[h.Position] = h.Failure
-	} else if !r.done.Add(h.Position) {
-		return true
+	news := false
+	switch {
+	case failure != nil:
+		_, again := r.failed[p]
+		news = !again
+		r.failed[p] = failure
+	case h.Outcome == messages.OutcomeSplit:
+		news = r.done.Split(p)
+		delete(r.failed, p)
+		r.enqueueBelow(p)
+	default:
+		news = r.done.Add(p)
+		delete(r.failed, p)
 	}
-	r.progress.Rows += h.Rows
-	r.progress.Pages += int64(h.Pages)
-	r.progress.Requests += int64(h.Requests)
-	r.progress.Bytes += h.Bytes
+	r.children.remove(p)
+	if r.first != nil {
+		r.first.take(h)
+	}
+	if news {
+		r.progress.Rows += h.Rows
+		r.progress.Pages += int64(h.Pages)
+		r.progress.Requests += int64(h.Requests)
+		r.progress.Bytes += h.Bytes
+	}
 	return true
 }
+
+// tooDeep is what a split becomes whose children would have no position.
+func tooDeep() *messages.Failure {
+	return &messages.Failure{
+		Class: "too_large", Message: "the service refuses the chunk as too large, after all the splits that there can be",
+		Hint: "ask for less in one request: raise max_chunks, or narrow the query",
+	}
+}
+
+// enqueueBelow queues what is missing below p, as far as it is neither with the workers nor failed.
+func (r *Run) enqueueBelow(p messages.Position) {
+	for child := range r.done.MissingBelow(p) {
+		if !r.Decided(child) && !r.Outstanding(child) {
+			r.children.add(child)
+		}
+	}
+}
+
+// Unsplittable tells that p, which is split, cannot be divided by this build: its children cannot be dispatched, and it
+// counts as failed.
+func (r *Run) Unsplittable(p messages.Position, failure *messages.Failure) { r.failed[p] = failure }
 
 // Interruption takes in an interruption; those of earlier runs only count their requests.
 func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
@@ -118,38 +165,63 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Lost tells the run that a position's result is gone.
+// Lost tells the run that a position's result is gone: it is pending again, and whoever had its item is done with it. The children of a split that is lost count for nothing until their
+// parent is split again, and then with the results that they have.
 func (r *Run) Lost(p messages.Position) {
+	for child := range r.done.MissingBelow(p) {
+		r.children.remove(child)
+	}
 	r.done.Remove(p)
 	delete(r.failed, p)
+	delete(r.outstanding, p)
+	if r.first != nil {
+		r.first.forget(p)
+	}
 }
 
 // Dispatched tells the run that p was queued.
 func (r *Run) Dispatched(p messages.Position) {
-	r.cursor = max(r.cursor, p.Index()+1)
+	if p.IsChild() {
+		r.children.remove(p)
+	} else {
+		r.cursor = max(r.cursor, p.Index()+1)
+	}
 	if !r.Decided(p) {
 		r.outstanding[p] = struct{}{}
 	}
 }
 
-// undecided counts the positions before index that have no result and are not outstanding: those behind the cursor, which
-// are dispatched again only after a rewind, and those still ahead of it.
-func (r *Run) undecided(index int) (behind, ahead int) {
+// undecided counts the positions below p, which is the lowest failure, that have no result and are not outstanding: those
+// that are dispatched again only after a rewind, and those that are still to be, children and positions of the plan.
+func (r *Run) undecided(p messages.Position) (behind, children, ahead int) {
+	index := p.Index()
 	turn := min(r.cursor, index)
 	behind, ahead = turn-r.done.Before(turn), index-turn-(r.done.Before(index)-r.done.Before(turn))
-	for p := range r.outstanding { // all of them behind the cursor: the run rewinds only when there are none
-		if p.Index() < index {
+	for out := range r.outstanding { // all of them behind the cursor: the run rewinds only when there are none
+		if !out.IsChild() && out.Index() < index {
 			behind--
 		}
 	}
-	return behind, ahead
+	for child := range r.done.missing {
+		switch {
+		case child.Compare(p) >= 0 || r.Outstanding(child):
+		case r.children.has(child):
+			children++
+		default:
+			behind++
+		}
+	}
+	return behind, children, ahead
 }
 
 // Decided tells whether p has a result or a failure.
 func (r *Run) Decided(p messages.Position) bool {
 	_, failed := r.failed[p]
-	return failed || r.done.Has(p)
+	return failed || r.done.of(p) != noResult
 }
+
+// Counts tells whether p is a position of the plan, or came from splits that are all known.
+func (r *Run) Counts(p messages.Position) bool { return r.done.Counts(p) }
 
 // Outstanding tells whether p was dispatched and has not come back.
 func (r *Run) Outstanding(p messages.Position) bool {
@@ -157,9 +229,19 @@ func (r *Run) Outstanding(p messages.Position) bool {
 	return out
 }
 
+// Enough tells whether the rows that the query asks for are there.
+func (r *Run) Enough() bool {
+	if r.first == nil {
+		return r.done.Roots() == r.total
+	}
+	r.first.advance(&r.done, r.total, r.limits.MaxRows)
+	return r.first.rows >= r.limits.MaxRows || r.done.Roots() == r.total
+}
+
 // Progress is how far the run is.
 func (r *Run) Progress(now time.Time) *messages.Progress {
 	p := r.progress
-	p.Completed, p.Failed, p.Waiting, p.Updated = r.done.Roots(), len(r.failed), len(r.outstanding), now
+	p.Completed, p.Split, p.Failed = r.done.Roots(), r.done.Splits(), len(r.failed)
+	p.Waiting, p.Updated = len(r.outstanding), now
 	return &p
 }

@@ -30,6 +30,10 @@ func rows(run int, p messages.Position) *messages.ResultHeader {
 	return &messages.ResultHeader{Run: run, Position: p, Outcome: messages.OutcomeRows, Rows: 10, Pages: 2, Requests: 3, Bytes: 100}
 }
 
+func split(run int, p messages.Position) *messages.ResultHeader {
+	return &messages.ResultHeader{Run: run, Position: p, Outcome: messages.OutcomeSplit, Requests: 1}
+}
+
 func failed(run int, p messages.Position, class string) *messages.ResultHeader {
 	return &messages.ResultHeader{
 		Run: run, Position: p, Outcome: messages.OutcomeFailed, Requests: 1,
