@@ -17,7 +17,7 @@ import (
 // Submit plans a query and stores it as running: the leading coordinator begins at once. Errors about the query itself
 // wrap query.ErrInvalid or come from the definition; nothing is stored then.
 func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
-	definition, p, err := plan(c.ports.Definitions, spec, c.cfg.InFlight, c.ports.Now())
+	definition, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, c.cfg.InFlight, c.ports.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,7 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 		V: messages.Version, Name: spec.Name, Service: spec.Service, Collection: spec.Collection,
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
 		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow, InFlight: spec.Run.InFlight,
+		MaxRows: spec.MaxRows,
 		Created: now, Updated: now,
 	}
 	for {
@@ -56,14 +57,16 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	}
 }
 
-func plan(definitions Definitions, spec *query.Spec, inFlight int, now time.Time) (definition []byte, p *pinned, err error) {
+func plan(
+	definitions Definitions, adapters map[string]Adapter, spec *query.Spec, inFlight int, now time.Time,
+) (definition []byte, p *pinned, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
 	if definition, err = definitions.Pinned(spec.Service); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	p, err = prepare(spec, definition, inFlight, now)
+	p, err = prepare(spec, definition, adapters, inFlight, now)
 	if err != nil && !errors.Is(err, query.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
@@ -79,7 +82,7 @@ func (c *Coordinator) ensureService(ctx context.Context, p *pinned, id string) e
 	if err != nil {
 		return err
 	}
-	want := &messages.Service{V: messages.Version, Name: name, Slots: slots, Explicit: slots != p.definition.Limits.InFlight, LeaseTTL: c.cfg.LeaseTTL}
+	want := &messages.Service{V: messages.Version, Name: name, Slots: slots, Explicit: slots != p.definition.Limits.InFlight, LeaseTTL: c.cfg.LeaseTTL, Adapter: adapterName(p.definition)}
 	err = c.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
 		if have != nil && *have == *want {
 			return nil

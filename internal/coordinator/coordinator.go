@@ -42,6 +42,7 @@ type Ports struct {
 	Results     Results
 	Services    Services
 	Definitions Definitions
+	Adapters    map[string]Adapter // by the name that definitions give
 	Leader      lease.Store
 	NewID       func() string // ids of queries
 	Now         func() time.Time

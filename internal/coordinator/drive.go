@@ -3,8 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -30,18 +28,17 @@ type driver struct {
 	news    chan any // *messages.ResultHeader, *messages.Interruption, lostResult, newerResult, caughtUp
 	behind  int      // trackers that have not caught up
 	items   map[messages.Position]*messages.Item
-	recheck bool                // items may be with workers already, from a coordinator before this one
-	newer   *messages.Stop      // a result that this build cannot read: the run cannot go on
-	kept    map[string]struct{} // attempts and walks whose parts and pages are a result's
+	chunks  map[messages.Position]planner.Chunk // of items, and of children that wait to be dispatched
+	recheck bool                                // items may be with workers already, from a coordinator before this one
+	newer   *messages.Stop                      // a result that this build cannot read: the run cannot go on
+	kept    map[string]struct{}                 // attempts and walks whose parts and pages are a result's
 
-	next      func() (planner.Chunk, bool)
-	stop      func()
-	nextIndex int
-	exhausted bool
+	place
 
 	lastNews time.Time
 	stalled  bool // what is outstanding was published again since the last news
 	dirty    bool
+	told     bool // of a child whose parent is not split
 }
 
 type (
@@ -64,10 +61,9 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
 		run:  resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p)),
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
-		kept: map[string]struct{}{},
+		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{},
 	}
-	d.rewind()
-	defer func() { d.stop() }()
+	defer func() { d.place.end() }()
 	if s.query.State == messages.Stopping {
 		d.run.Stopping(s.query.Stop, c.ports.Now())
 	}
@@ -84,7 +80,7 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 func (c *Coordinator) limits(p *pinned) resume.Limits {
 	return resume.Limits{
 		Window: max(16, 3*p.slots), DrainFor: (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
-		QuotaWait: p.quotaWait,
+		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows,
 	}
 }
 
@@ -189,25 +185,15 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 	case caughtUp:
 		d.behind--
 	case *messages.ResultHeader:
-		for _, id := range m.StoredUnder() {
-			d.kept[id] = struct{}{}
-		}
-		if m.Position.IsChild() || m.Position.Index() >= d.at.query.Chunks {
-			d.log.Error("a result of a position that the plan does not have is left alone", "position", m.Position)
-			return nil
-		}
-		keep := d.run.Result(m)
-		delete(d.items, m.Position)
-		if !keep {
-			return d.c.ports.Results.RemoveAttempt(ctx, d.at.id, m.Position, m.Attempt)
-		}
+		return d.takeInResult(ctx, m)
 	case *messages.Interruption:
 		d.run.Interruption(m, d.c.ports.Now())
 		if !d.run.Outstanding(m.Position) {
-			delete(d.items, m.Position)
+			d.forget(m.Position)
 		}
 	case lostResult:
 		d.run.Lost(messages.Position(m))
+		d.forget(messages.Position(m))
 		return d.c.ports.Results.RemoveDamaged(ctx, d.at.id, messages.Position(m))
 	case newerResult:
 		if p := messages.Position(m); d.newer == nil || p.Compare(d.newer.Position) < 0 {
@@ -215,6 +201,36 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 		}
 	}
 	return nil
+}
+
+func (d *driver) takeInResult(ctx context.Context, m *messages.ResultHeader) error {
+	for _, id := range m.StoredUnder() {
+		d.kept[id] = struct{}{}
+	}
+	if m.Position.Index() >= d.at.query.Chunks {
+		d.log.Error("a result of a position that the plan does not have is left alone", "position", m.Position)
+		return nil
+	}
+	if !d.run.Counts(m.Position) && !d.told {
+		d.told = true
+		d.log.Warn("a result of a position that no split makes is left alone until there is one", "position", m.Position)
+	}
+	keep := d.run.Result(m)
+	if m.Outcome == messages.OutcomeSplit {
+		delete(d.items, m.Position) // its chunk is what its children are made of
+	} else {
+		d.forget(m.Position)
+	}
+	if !keep {
+		return d.c.ports.Results.RemoveAttempt(ctx, d.at.id, m.Position, m.Attempt)
+	}
+	return nil
+}
+
+// forget drops what was kept of a position that is with the workers.
+func (d *driver) forget(p messages.Position) {
+	delete(d.items, p)
+	delete(d.chunks, p)
 }
 
 // tick saves progress, and publishes again what nobody has spoken of for long: the queue may have lost it. When that brings
@@ -263,10 +279,15 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 		case resume.Wait:
 			return false, nil
 		case resume.Rewind:
-			d.rewind()
+			d.place.end()
+			d.place = newPlace(d.pinned.plan)
 			d.recheck = true
+		case resume.Discard:
+			if err := d.discard(ctx, action.Discard); err != nil {
+				return false, err
+			}
 		case resume.Dispatch:
-			if err := d.dispatch(ctx, action.Count); err != nil {
+			if err := d.dispatch(ctx, action); err != nil {
 				return false, err
 			}
 			if len(d.news) > 0 {
@@ -336,48 +357,4 @@ func (d *driver) superseded(ctx context.Context, err error) error {
 	}
 	d.at, err = d.c.reload(ctx, d.at)
 	return err
-}
-
-// rewind begins the plan again.
-func (d *driver) rewind() {
-	if d.stop != nil {
-		d.stop()
-	}
-	d.next, d.stop = iter.Pull(d.pinned.plan.All())
-	d.nextIndex, d.exhausted = 0, false
-}
-
-// dispatch queues up to n of the next positions that are neither decided nor outstanding.
-func (d *driver) dispatch(ctx context.Context, n int) error {
-	n = min(n, publishAtOnce)
-	var batch []*messages.Item
-	for len(batch) < n {
-		chunk, more := d.next()
-		if !more {
-			d.exhausted = true
-			break
-		}
-		p := messages.PositionAt(d.nextIndex)
-		d.nextIndex++
-		if d.run.Decided(p) || d.run.Outstanding(p) {
-			continue
-		}
-		task, err := d.pinned.task(chunk)
-		if err != nil {
-			return fmt.Errorf("position %s: %w", p, err)
-		}
-		q := d.at.query
-		batch = append(batch, &messages.Item{
-			V: messages.Version, Query: q.ID, Run: q.Run, Position: p, Service: q.Service, Definition: q.Definition,
-			Collection: q.Collection, Task: task, Dispatched: d.c.ports.Now(), Recheck: d.recheck,
-		})
-	}
-	for _, item := range batch {
-		d.run.Dispatched(item.Position)
-		d.items[item.Position] = item
-	}
-	if len(batch) == 0 {
-		return nil
-	}
-	return d.c.ports.Items.PublishItems(ctx, batch)
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"
@@ -18,7 +20,9 @@ type pinned struct {
 	spec       *query.Spec
 	definition *service.Definition
 	collection *service.Collection
+	adapter    Adapter
 	plan       planner.Plan
+	options    planner.Options
 	slots      int
 	quotaWait  time.Duration
 }
@@ -26,7 +30,7 @@ type pinned struct {
 const defaultQuotaWait = time.Hour
 
 // prepare checks a spec against a definition, completely, and plans it. Nothing is sent or stored.
-func prepare(spec *query.Spec, definition []byte, inFlight int, now time.Time) (*pinned, error) {
+func prepare(spec *query.Spec, definition []byte, adapters map[string]Adapter, inFlight int, now time.Time) (*pinned, error) {
 	d, err := service.OpenPinned(definition)
 	if err != nil {
 		return nil, err
@@ -35,19 +39,24 @@ func prepare(spec *query.Spec, definition []byte, inFlight int, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
+	adapter, err := adapterOf(d, adapters)
+	if err != nil {
+		return nil, err
+	}
 	if err := collection.CheckValues(spec.Values); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	shape := collection.Shape()
-	shape.Select = spec.Select
+	p := &pinned{
+		spec: spec, definition: d, collection: collection.WithPageRows(spec.MaxRows), adapter: adapter,
+		options: planner.Options{MaxChunks: spec.MaxChunks, Now: now}, slots: d.Limits.InFlight, quotaWait: defaultQuotaWait,
+	}
+	shape := p.shape()
 	if err := errors.Join(shape.Validate(), checkSelect(shape)); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	plan, err := planner.Divide(collection, spec.Values, planner.Options{MaxChunks: spec.MaxChunks, Now: now})
-	if err != nil {
+	if p.plan, err = p.divide(); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	p := &pinned{spec: spec, definition: d, collection: collection, plan: plan, slots: d.Limits.InFlight, quotaWait: defaultQuotaWait}
 	if inFlight > 0 {
 		p.slots = inFlight
 	}
@@ -74,7 +83,7 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := prepare(spec, definition, c.cfg.InFlight, q.Created)
+	p, err := prepare(spec, definition, c.ports.Adapters, c.cfg.InFlight, q.Created)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +98,63 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	return p, nil
 }
 
-// task is what an item asks a worker to do: the chunk's request.
+// shape says how the query's rows become its table.
+func (p *pinned) shape() frame.Shape {
+	shape := p.collection.Shape()
+	if p.adapter.Finalize != nil {
+		shape.Finalize = slices.Concat(shape.Finalize, p.adapter.Finalize(p.collection.Name))
+	}
+	shape.Select = p.spec.Select
+	return shape
+}
+
+// divide plans the query. What an adapter makes is held to what a plan is.
+func (p *pinned) divide() (planner.Plan, error) {
+	if p.adapter.Plan == nil {
+		return planner.Divide(p.collection, p.spec.Values, p.options)
+	}
+	plan, err := p.adapter.Plan.Plan(p.collection, p.spec.Values, p.options)
+	if err != nil {
+		return nil, fmt.Errorf("the adapter %s: %w", adapterName(p.definition), err)
+	}
+	switch n := plan.Len(); {
+	case n < 1:
+		return nil, fmt.Errorf("the adapter %s: %w: %d chunks; a query has at least one", adapterName(p.definition), errPlan, n)
+	case n > planner.MaxChunks:
+		return nil, fmt.Errorf("the adapter %s: %w: %d", adapterName(p.definition), planner.ErrTooMany, n)
+	}
+	return plan, nil
+}
+
+var errPlan = errors.New("not a plan")
+
+// split divides a chunk that the service refused as too large.
+func (p *pinned) split(chunk planner.Chunk) (halves [2]planner.Chunk, ok bool) {
+	if own, ok := p.adapter.Plan.(planner.Splitter); ok {
+		return own.Split(p.collection, chunk, p.options)
+	}
+	return planner.Split(p.collection, chunk, p.options)
+}
+
+func (p *pinned) divisible(chunk planner.Chunk) bool {
+	if p.adapter.Plan == nil {
+		return planner.Divisible(p.collection, chunk)
+	}
+	_, ok := p.split(chunk)
+	return ok
+}
+
+// adapterTask is what an item asks an adapter of a name to do.
+type adapterTask struct {
+	Collection string         `json:"collection"`
+	Values     service.Values `json:"values"`
+}
+
+// task is what an item asks a worker to do: the chunk's request, or for an adapter the values themselves.
 func (p *pinned) task(chunk planner.Chunk) (json.RawMessage, error) {
+	if adapterName(p.definition) != "" {
+		return json.Marshal(adapterTask{p.collection.Name, chunk.Values})
+	}
 	request, err := p.collection.Request(chunk.Values)
 	if err != nil {
 		return nil, err
@@ -100,6 +164,9 @@ func (p *pinned) task(chunk planner.Chunk) (json.RawMessage, error) {
 
 // canonicalURL is the whole query as one request, for people and the manifest; it is no identity.
 func (p *pinned) canonicalURL() string {
+	if adapterName(p.definition) != "" {
+		return ""
+	}
 	request, err := p.collection.Request(p.spec.Values)
 	if err != nil {
 		return "" // several values where a request takes one: the query has no single request

@@ -14,7 +14,7 @@ import (
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
 	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
-	_, p, err := plan(c.ports.Definitions, spec, opts.InFlight, opts.Now)
+	_, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -27,11 +27,13 @@ type PlanOptions struct {
 	Now      time.Time // for the estimate of an interval without an end
 	// HasKey tells whether requests of the service will carry a credential. Nil: it is the workers' to know.
 	HasKey func(*service.Definition) bool
+	// Adapters are those that are compiled in, by the name that definitions give.
+	Adapters map[string]Adapter
 }
 
 // Plan checks and plans a query without a coordinator: nothing is stored or sent.
 func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
-	_, p, err := plan(definitions, spec, opts.InFlight, opts.Now)
+	_, p, err := plan(definitions, opts.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}

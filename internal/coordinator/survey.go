@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 
 // Survey is what the result stream says of a query, read from its first message to its last.
 type Survey struct {
-	Completed resume.Completion // positions with rows or said to be empty
-	Columns   []string          // seen in the rows, in position order
+	Completed *resume.Completion
+	Enough    bool     // the table can be made: every position is complete, or the rows that the query asks for are there
+	Columns   []string // seen in the rows, in position order
 	Progress  messages.Progress
 }
 
@@ -29,20 +31,12 @@ func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, e
 	stalled := time.AfterFunc(surveyPatience, func() { cancel(errStalledSurvey) })
 	defer stalled.Stop()
 	var newer error
-	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{})
-	s := &Survey{}
-	lists := map[string][]string{} // each list of columns once, however many positions have it
-	byPosition := map[messages.Position]string{}
+	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{MaxRows: q.MaxRows})
+	seen := seenResults{byPosition: map[messages.Position]seenResult{}, lists: map[string][]string{}}
 	err := c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
 		stalled.Reset(surveyPatience)
-		if h.Position.Index() >= q.Chunks || !run.Result(h) {
-			return
-		}
-		if h.Outcome == messages.OutcomeRows || h.Outcome == messages.OutcomeEmpty {
-			s.Completed.Add(h.Position)
-			list := strings.Join(h.Columns, "\x00")
-			lists[list] = h.Columns
-			byPosition[h.Position] = list
+		if h.Position.Index() < q.Chunks && run.Result(h) {
+			seen.add(h)
 		}
 	}, func(p messages.Position, err error) {
 		if errors.Is(err, messages.ErrVersion) && newer == nil {
@@ -58,8 +52,8 @@ func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, e
 	if err != nil {
 		return nil, fmt.Errorf("survey of %s: %w", q.ID, err)
 	}
-	s.Columns = firstSeen(q.Chunks, byPosition, lists)
-	s.Progress = *run.Progress(c.ports.Now())
+	s := &Survey{Completed: run.Completion(), Enough: run.Enough(), Progress: *run.Progress(c.ports.Now())}
+	s.Columns, s.Progress.Rows = seen.sum(s.Completed.Leaves(q.Chunks), q.MaxRows)
 	return s, nil
 }
 
@@ -71,23 +65,48 @@ var (
 // newerReason is what a person is told of a result that this build cannot read, and so leaves alone.
 const newerReason = "a result was written by a newer Braid: upgrade this coordinator"
 
-func firstSeen(chunks int, byPosition map[messages.Position]string, lists map[string][]string) []string {
-	var columns []string
+// seenResults is what a survey remembers of results until it knows which of them count.
+type seenResults struct {
+	byPosition map[messages.Position]seenResult
+	lists      map[string][]string // each list of columns once, however many positions have it
+}
+
+type seenResult struct {
+	list string
+	rows int64
+}
+
+func (s *seenResults) add(h *messages.ResultHeader) {
+	if h.Outcome != messages.OutcomeRows && h.Outcome != messages.OutcomeEmpty {
+		return
+	}
+	list := strings.Join(h.Columns, "\x00")
+	s.lists[list] = h.Columns
+	s.byPosition[h.Position] = seenResult{list, h.Rows}
+}
+
+// sum gives the columns of the results at positions, in first-seen order, and counts their rows. It stops with the position
+// that fills maxRows, when that is not 0: what stands behind it is no part of the table.
+func (s *seenResults) sum(positions iter.Seq[messages.Position], maxRows int64) (columns []string, rows int64) {
 	known, read := map[string]bool{}, map[string]bool{}
-	for i := range chunks {
-		list, have := byPosition[messages.PositionAt(i)]
-		if !have || read[list] {
+	for p := range positions {
+		if maxRows > 0 && rows >= maxRows {
+			break
+		}
+		seen := s.byPosition[p]
+		rows += seen.rows
+		if read[seen.list] {
 			continue
 		}
-		read[list] = true
-		for _, name := range lists[list] {
+		read[seen.list] = true
+		for _, name := range s.lists[seen.list] {
 			if !known[name] {
 				known[name] = true
 				columns = append(columns, name)
 			}
 		}
 	}
-	return columns
+	return columns, rows
 }
 
 // Status gives a query with its progress: as the leader last saved it while the query is active, and as the result stream

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,37 +37,41 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	if err != nil {
 		return nil, err
 	}
-	missing := survey.Completed.Missing(q.Chunks, q.Chunks)
 	switch {
-	case len(missing) == 0 || partial:
+	case survey.Enough || partial:
 	case q.State == messages.Complete:
-		return nil, c.reopen(ctx, q, missing)
+		return nil, c.reopen(ctx, q, missing(q, survey))
 	default:
 		return nil, fmt.Errorf("query %s: %w: %d of %d chunks are, and it is %s; braid resume %s goes on, --partial takes what there is",
-			q.ID, query.ErrIncomplete, q.Chunks-len(missing), q.Chunks, q.State, q.ID)
+			q.ID, query.ErrIncomplete, survey.Completed.Roots(), q.Chunks, q.State, q.ID)
 	}
-	shape := p.collection.Shape()
-	shape.Select = p.spec.Select
 	var damaged []messages.Position
-	table, err := frame.Build(ctx, shape, survey.Columns, c.chunks(ctx, q, survey, &damaged))
+	rows := firstRows(c.chunks(ctx, q, survey, &damaged), q.MaxRows)
+	table, err := frame.Build(ctx, p.shape(), survey.Columns, rows)
 	if len(damaged) > 0 {
 		return nil, c.reopen(ctx, q, damaged)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("table of %s: %w", q.ID, err)
 	}
-	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, len(missing) > 0)}
+	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, !survey.Enough)}
 	return e, nil
+}
+
+// missing lists the positions that a complete query should have and has not. Of one that asks for its first rows it is the
+// first: what stands behind that may never have been asked for.
+func missing(q *messages.Query, survey *Survey) []messages.Position {
+	limit := survey.Completed.Lacks(q.Chunks)
+	if q.MaxRows > 0 {
+		limit = 1
+	}
+	return survey.Completed.Missing(q.Chunks, limit)
 }
 
 // chunks yields the rows of each completed position. It goes on after a damaged one, so that all of them are found.
 func (c *Coordinator) chunks(ctx context.Context, q *messages.Query, survey *Survey, damaged *[]messages.Position) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for i := range q.Chunks {
-			p := messages.PositionAt(i)
-			if !survey.Completed.Has(p) {
-				continue
-			}
+		for p := range survey.Completed.Leaves(q.Chunks) {
 			_, rows, err := c.ports.Results.Result(ctx, q.ID, p)
 			if errors.Is(err, messages.ErrDamaged) || errors.Is(err, messages.ErrNotFound) {
 				c.log.Error("a stored result is lost or damaged; its position is pending again", "query", q.ID, "position", p, "error", err)
@@ -74,6 +79,29 @@ func (c *Coordinator) chunks(ctx context.Context, q *messages.Query, survey *Sur
 				continue
 			}
 			if !yield(rows, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// firstRows cuts chunks of rows, one a line, behind the limit-th; 0 is no limit.
+func firstRows(chunks iter.Seq2[[]byte, error], limit int64) iter.Seq2[[]byte, error] {
+	if limit == 0 {
+		return chunks
+	}
+	return func(yield func([]byte, error) bool) {
+		left := limit
+		for rows, err := range chunks {
+			end := 0
+			for ; end < len(rows) && left > 0; left-- {
+				line := bytes.IndexByte(rows[end:], '\n')
+				if line < 0 {
+					line = len(rows) - end - 1
+				}
+				end += line + 1
+			}
+			if !yield(rows[:end], err) || left == 0 {
 				return
 			}
 		}

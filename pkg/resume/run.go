@@ -223,6 +223,9 @@ func (r *Run) Decided(p messages.Position) bool {
 // Counts tells whether p is a position of the plan, or came from splits that are all known.
 func (r *Run) Counts(p messages.Position) bool { return r.done.Counts(p) }
 
+// Completion is what the run knows to be complete; it changes with the run.
+func (r *Run) Completion() *Completion { return &r.done }
+
 // Outstanding tells whether p was dispatched and has not come back.
 func (r *Run) Outstanding(p messages.Position) bool {
 	_, out := r.outstanding[p]
