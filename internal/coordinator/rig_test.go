@@ -254,3 +254,5 @@ func (r *rig) put(subject string, header nats.Header, body []byte) {
 		r.t.Fatal(err)
 	}
 }
+
+func resumeAsBefore() coordinator.ResumeOptions { return coordinator.ResumeOptions{} }

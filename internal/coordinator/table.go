@@ -94,12 +94,14 @@ func firstRows(chunks iter.Seq2[[]byte, error], limit int64) iter.Seq2[[]byte, e
 		left := limit
 		for rows, err := range chunks {
 			end := 0
-			for ; end < len(rows) && left > 0; left-- {
-				line := bytes.IndexByte(rows[end:], '\n')
-				if line < 0 {
-					line = len(rows) - end - 1
+			for line := range bytes.Lines(rows) {
+				if left == 0 {
+					break
 				}
-				end += line + 1
+				end += len(line)
+				if len(bytes.TrimSpace(line)) > 0 {
+					left--
+				}
 			}
 			if !yield(rows[:end], err) || left == 0 {
 				return
