@@ -21,7 +21,7 @@ type Adapter struct {
 
 // adapterOf finds the adapter that a definition names. The error wraps query.ErrInvalid when this program does not have it.
 func adapterOf(d *service.Definition, adapters map[string]Adapter) (Adapter, error) {
-	name := adapterName(d)
+	name := d.Adapter
 	if name == "" {
 		return Adapter{}, nil
 	}

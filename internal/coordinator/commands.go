@@ -82,7 +82,7 @@ func (c *Coordinator) ensureService(ctx context.Context, p *pinned, id string) e
 	if err != nil {
 		return err
 	}
-	want := &messages.Service{V: messages.Version, Name: name, Slots: slots, Explicit: slots != p.definition.Limits.InFlight, LeaseTTL: c.cfg.LeaseTTL, Adapter: adapterName(p.definition)}
+	want := &messages.Service{V: messages.Version, Name: name, Slots: slots, Explicit: slots != p.definition.Limits.InFlight, LeaseTTL: c.cfg.LeaseTTL, Adapter: p.definition.Adapter}
 	err = c.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
 		if have != nil && *have == *want {
 			return nil

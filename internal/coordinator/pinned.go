@@ -115,13 +115,13 @@ func (p *pinned) divide() (planner.Plan, error) {
 	}
 	plan, err := p.adapter.Plan.Plan(p.collection, p.spec.Values, p.options)
 	if err != nil {
-		return nil, fmt.Errorf("the adapter %s: %w", adapterName(p.definition), err)
+		return nil, fmt.Errorf("the adapter %s: %w", p.definition.Adapter, err)
 	}
 	switch n := plan.Len(); {
 	case n < 1:
-		return nil, fmt.Errorf("the adapter %s: %w: %d chunks; a query has at least one", adapterName(p.definition), errPlan, n)
+		return nil, fmt.Errorf("the adapter %s: %w: %d chunks; a query has at least one", p.definition.Adapter, errPlan, n)
 	case n > planner.MaxChunks:
-		return nil, fmt.Errorf("the adapter %s: %w: %d", adapterName(p.definition), planner.ErrTooMany, n)
+		return nil, fmt.Errorf("the adapter %s: %w: %d", p.definition.Adapter, planner.ErrTooMany, n)
 	}
 	return plan, nil
 }
@@ -144,16 +144,10 @@ func (p *pinned) divisible(chunk planner.Chunk) bool {
 	return ok
 }
 
-// adapterTask is what an item asks an adapter of a name to do.
-type adapterTask struct {
-	Collection string         `json:"collection"`
-	Values     service.Values `json:"values"`
-}
-
 // task is what an item asks a worker to do: the chunk's request, or for an adapter the values themselves.
 func (p *pinned) task(chunk planner.Chunk) (json.RawMessage, error) {
-	if adapterName(p.definition) != "" {
-		return json.Marshal(adapterTask{p.collection.Name, chunk.Values})
+	if p.definition.Adapter != "" {
+		return service.Task{Collection: p.collection.Name, Values: chunk.Values}.Encode()
 	}
 	request, err := p.collection.Request(chunk.Values)
 	if err != nil {
@@ -164,7 +158,7 @@ func (p *pinned) task(chunk planner.Chunk) (json.RawMessage, error) {
 
 // canonicalURL is the whole query as one request, for people and the manifest; it is no identity.
 func (p *pinned) canonicalURL() string {
-	if adapterName(p.definition) != "" {
+	if p.definition.Adapter != "" {
 		return ""
 	}
 	request, err := p.collection.Request(p.spec.Values)

@@ -11,12 +11,13 @@ import (
 
 // CoordinatorConfig configures OpenCoordinator. The zero value of each field but NATS is its default.
 type CoordinatorConfig struct {
-	NATS        NATS
-	ID          string        // names this coordinator; default: host and random letters
-	LeaseTTL    time.Duration // a dead worker's slots are free after this; 30 s
-	InFlight    int           // requests in flight at each service, whatever its definition says; 0: as the definition says
-	Definitions Definitions
-	Log         *slog.Logger
+	NATS          NATS
+	ID            string        // names this coordinator; default: host and random letters
+	LeaseTTL      time.Duration // a dead worker's slots are free after this; 30 s
+	InFlight      int           // requests in flight at each service, whatever its definition says; 0: as the definition says
+	Definitions   Definitions
+	NamedAdapters map[string]Adapter // by the name that definitions give; all coordinators have the same ones
+	Log           *slog.Logger
 }
 
 // OpenCoordinator connects a coordinator. Its Run leads; the commands work without it too, when another process leads. The
@@ -47,8 +48,12 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	if cfg.ID == "" {
 		cfg.ID = processID()
 	}
+	if err := checkAdapters(cfg.NamedAdapters); err != nil {
+		return nil, err
+	}
 	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight}, coordinator.Ports{
-		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions, Leader: b.Leader(),
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions,
+		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,
 	})
 }

@@ -14,19 +14,20 @@ import (
 
 // EmbeddedConfig configures an Embedded. The zero value of each field but Dir is its default.
 type EmbeddedConfig struct {
-	Dir         string // data directory: made when absent, locked against a second process
-	Listen      string // host:port for workers in other processes; empty: no port is opened
-	FastSync    bool   // flush to disk each second and not at each write
-	Workers     int    // 0: none, for commands that run nothing
-	Concurrency int    // most items at once in each worker; 32
-	LeaseTTL    time.Duration
-	InFlight    int
-	Grace       time.Duration
-	Definitions Definitions
-	Getenv      func(string) string
-	ConfigDir   string
-	Version     string
-	Log         *slog.Logger
+	Dir           string // data directory: made when absent, locked against a second process
+	Listen        string // host:port for workers in other processes; empty: no port is opened
+	FastSync      bool   // flush to disk each second and not at each write
+	Workers       int    // 0: none, for commands that run nothing
+	Concurrency   int    // most items at once in each worker; 32
+	LeaseTTL      time.Duration
+	InFlight      int
+	Grace         time.Duration
+	Definitions   Definitions
+	NamedAdapters map[string]Adapter // by the name that definitions give
+	Getenv        func(string) string
+	ConfigDir     string
+	Version       string
+	Log           *slog.Logger
 }
 
 // Embedded is NATS, a coordinator and workers in this process.
@@ -71,7 +72,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		return err
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
-		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, Log: e.cfg.Log,
+		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log,
 	})
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		}
 		w, err := newWorker(b, WorkerConfig{
 			Concurrency: e.cfg.Concurrency, Grace: e.cfg.Grace, Getenv: e.cfg.Getenv, ConfigDir: e.cfg.ConfigDir,
-			Version: e.cfg.Version, Log: e.cfg.Log,
+			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log,
 		})
 		if err != nil {
 			return err

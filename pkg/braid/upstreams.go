@@ -17,7 +17,7 @@ import (
 // upstreams opens the definitions that items name, each once.
 type upstreams struct {
 	definition func(ctx context.Context, digest string) ([]byte, error)
-	adapters   map[string]service.Adapter // by service, of the program that runs the worker
+	fetchers   fetchers // of the program that runs the worker
 	connect    func(*service.Collection, *http.Transport) (service.Adapter, error)
 	transport  func(*service.Definition) *http.Transport
 
@@ -74,7 +74,11 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 	if err != nil {
 		return nil, refuse(err)
 	}
-	adapter := u.adapters[item.Service]
+	adapter, have := u.fetchers.find(item.Service, o.definition.Adapter)
+	if !have {
+		// Not the item's fault: it is left for a worker that has the adapter.
+		return nil, fmt.Errorf("the service %s is spoken to by the adapter %q, which is not compiled into this worker", item.Service, o.definition.Adapter)
+	}
 	if adapter == nil {
 		if adapter, err = u.connect(collection, o.transport); err != nil {
 			if _, refused := errors.AsType[*service.ResponseError](err); refused {

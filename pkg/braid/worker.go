@@ -18,15 +18,16 @@ import (
 
 // WorkerConfig configures OpenWorker. The zero value of each field but NATS is its default.
 type WorkerConfig struct {
-	NATS        NATS
-	ID          string                     // names this worker; default: host and random letters
-	Concurrency int                        // most items at once; 32
-	Grace       time.Duration              // after a stop, until items in hand are handed back; 20 s
-	Adapters    map[string]service.Adapter // by service: instead of the requests that its definition describes
-	Getenv      func(string) string        // where credentials are looked for; default: os.Getenv
-	ConfigDir   string                     // folder of credential files
-	Version     string                     // shown to people
-	Log         *slog.Logger
+	NATS          NATS
+	ID            string                     // names this worker; default: host and random letters
+	Concurrency   int                        // most items at once; 32
+	Grace         time.Duration              // after a stop, until items in hand are handed back; 20 s
+	Adapters      map[string]service.Adapter // by service, or by the name that definitions give: instead of declared requests
+	NamedAdapters map[string]Adapter         // by the name that definitions give: the same ones that coordinators plan with
+	Getenv        func(string) string        // where credentials are looked for; default: os.Getenv
+	ConfigDir     string                     // folder of credential files
+	Version       string                     // shown to people
+	Log           *slog.Logger
 }
 
 // Worker runs items of all services.
@@ -87,9 +88,13 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	if err != nil {
 		host = "unknown"
 	}
+	if err := checkAdapters(cfg.NamedAdapters); err != nil {
+		return nil, err
+	}
+	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
 	ups := &upstreams{
-		definition: b.Definition, adapters: cfg.Adapters, open: map[string]*opened{},
+		definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
 			return fetch.NewTransport(fetch.TransportConfig{
 				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, d.Limits.InFlight), Proxy: http.ProxyFromEnvironment,
@@ -102,7 +107,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	return worker.New(worker.Config{
 		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace,
 	}, worker.Ports{
-		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: b, Upstreams: ups, Leases: b.Leases(),
+		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: spokenTo{b, fetchers, cfg.Log}, Upstreams: ups, Leases: b.Leases(),
 		NewID: rand.Text, Rand: globalRand{}, Now: time.Now, Log: cfg.Log,
 	})
 }
