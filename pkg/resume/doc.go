@@ -12,6 +12,13 @@
 // failing position speak, whichever failed first on the clock. A failure of the credentials stops like an interruption:
 // every further request would be refused too.
 //
+// A chunk that was split has its children in its place: 17 is complete when 17.0 and 17.1 are, which may be split in turn.
+// Children go before the plan's next positions. What is told of a child counts once all splits above it are told, whatever
+// the order; what comes back without a result, child or not, is due again after a rewind.
+//
+// A run that wants only the first rows of the plan goes one position at a time and is complete with the prefix that has
+// them. There the first position without rows is the only one that is dispatched, and the only one whose failure counts.
+//
 // Precedence: cancellation, then failure, then interruption; within a class the lowest position. Cancellation is decided by
 // whoever cancels, in the query's record, and ends the run from outside.
 package resume
