@@ -136,10 +136,8 @@ func (p *pinned) split(chunk planner.Chunk) (halves [2]planner.Chunk, ok bool) {
 	return planner.Split(p.collection, chunk, p.options)
 }
 
+// divisible tells whether split can divide a chunk. It asks split itself: a split that is recorded must be possible.
 func (p *pinned) divisible(chunk planner.Chunk) bool {
-	if p.adapter.Plan == nil {
-		return planner.Divisible(p.collection, chunk)
-	}
 	_, ok := p.split(chunk)
 	return ok
 }
