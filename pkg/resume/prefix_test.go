@@ -71,6 +71,19 @@ func TestWhatStandsBehindALostResultIsDiscarded(t *testing.T) {
 	expect(t, r.Next(at(0), false, false), resume.Action{Kind: resume.Dispatch, Count: 1, Rows: 25})
 }
 
+func TestAResultThatChangesIsCountedAnew(t *testing.T) {
+	r := resume.NewRun("q1", 1, 9, firstRows(25))
+	r.Result(some("0", 10))
+	r.Result(some("1", 20))
+	if !r.Enough() {
+		t.Error("30 rows are not enough")
+	}
+	r.Result(some("0", 2)) // another one was stored in the place of the first, which was removed
+	if r.Enough() {
+		t.Error("22 rows are enough for 25")
+	}
+}
+
 func TestAFailureBehindTheFirstRowsDoesNotSpeak(t *testing.T) {
 	r := resume.NewRun("q1", 1, 9, firstRows(25))
 	r.Result(some("0", 10))
