@@ -108,25 +108,22 @@ func (p *pinned) shape() frame.Shape {
 	return shape
 }
 
-// divide plans the query. What an adapter makes is held to what a plan is.
+// divide plans the query, with its values in the spelling in which they are sent, so that other spellings have the same plan.
+// What an adapter makes is held to what a plan is.
 func (p *pinned) divide() (planner.Plan, error) {
+	values := p.collection.Canonical(p.spec.Values)
 	if p.adapter.Plan == nil {
-		return planner.Divide(p.collection, p.spec.Values, p.options)
+		return planner.Divide(p.collection, values, p.options)
 	}
-	plan, err := p.adapter.Plan.Plan(p.collection, p.spec.Values, p.options)
+	plan, err := p.adapter.Plan.Plan(p.collection, values, p.options)
+	if err == nil {
+		err = planner.Verify(plan)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the adapter %s: %w", p.definition.Adapter, err)
 	}
-	switch n := plan.Len(); {
-	case n < 1:
-		return nil, fmt.Errorf("the adapter %s: %w: %d chunks; a query has at least one", p.definition.Adapter, errPlan, n)
-	case n > planner.MaxChunks:
-		return nil, fmt.Errorf("the adapter %s: %w: %d", p.definition.Adapter, planner.ErrTooMany, n)
-	}
 	return plan, nil
 }
-
-var errPlan = errors.New("not a plan")
 
 // split divides a chunk that the service refused as too large.
 func (p *pinned) split(chunk planner.Chunk) (halves [2]planner.Chunk, ok bool) {

@@ -20,7 +20,7 @@ func (c *Collection) setPaging(paging Paging, collection strictyaml.Node) {
 		return
 	}
 	n := collection.At("paging")
-	paging.check(n)
+	paging.check(n, c.definition.Adapter != "")
 	c.checkSend(n.At("send"))
 	c.checkPageRows(n)
 	if c.rows.format == "" || c.rows.format.isJSON() { // without rows an adapter reads the answer
@@ -48,12 +48,14 @@ func (c *Collection) failPath(n strictyaml.Node) {
 	n.Fail("a path needs a JSON body, and rows.format is %s; name a header: header:NAME", c.rows.format)
 }
 
-func (p Paging) check(n strictyaml.Node) {
+// check judges the rules by themselves. An adapter walks in its own way, and needs no style to say how far and how long.
+func (p Paging) check(n strictyaml.Node, adapter bool) {
 	if p.Style == "" {
 		return // was refused already
 	}
 	for key, value := range n.Entries() {
-		if !p.Style.uses(key) {
+		ofAnyWalk := key == "max_pages" || key == "cursor_ttl"
+		if !p.Style.uses(key) && !(adapter && ofAnyWalk) {
 			value.Fail("is not used with style %s; remove it, here or under defaults", p.Style)
 		}
 	}
