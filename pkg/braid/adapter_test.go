@@ -101,6 +101,10 @@ func TestANamedAdapterPlansFetchesSplitsAndShapes(t *testing.T) {
 	testkit.Run(t, e.Run)
 	spec := harbours("Brest", "Leith", "Cuxhaven", "Oslo")
 	spec.Select = []string{"harbour", "metres"}
+	summary, err := braid.Plan(braid.PlanConfig{Definitions: soapFolder(t), NamedAdapters: soapAdapters(&calls), Now: time.Now()}, spec)
+	if err != nil || summary.Chunks != 1 || summary.FirstURL != "" {
+		t.Errorf("planned as %+v, %v", summary, err)
+	}
 	q := submit(t, e, spec)
 	if end := settled(t, e, q.ID, 1); end.State != messages.Complete || end.Chunks != 1 {
 		t.Fatalf("it is %s because of %+v, in %d chunks", end.State, end.Stop, end.Chunks)

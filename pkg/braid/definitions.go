@@ -109,6 +109,8 @@ type PlanConfig struct {
 	Getenv      func(string) string // where credentials are looked for
 	ConfigDir   string              // folder of credential files
 	Now         time.Time
+
+	NamedAdapters map[string]Adapter // by the name that definitions give
 }
 
 // Plan checks and plans a query in this process: nothing is stored or sent. Credentials are looked for, because the quota
@@ -116,6 +118,7 @@ type PlanConfig struct {
 func Plan(cfg PlanConfig, spec *query.Spec) (*messages.PlanSummary, error) {
 	return coordinator.Plan(cfg.Definitions, spec, coordinator.PlanOptions{
 		InFlight: cfg.InFlight, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
+		Adapters: planning(cfg.NamedAdapters),
 	})
 }
 
