@@ -47,6 +47,17 @@ func (s *session) survey(ctx context.Context, status *messages.Status) error {
 	return nil
 }
 
+func chunksText(q *messages.Query, p *messages.Progress) string {
+	text := fmt.Sprintf("%s of %s complete, %s failed", thousands(int64(p.Completed)), thousands(int64(q.Chunks)), thousands(int64(p.Failed)))
+	if p.Split > 0 {
+		text += fmt.Sprintf("; %s too large for the service were divided", thousands(int64(p.Split)))
+	}
+	if q.MaxRows > 0 && q.State == messages.Complete && p.Completed < q.Chunks {
+		text += fmt.Sprintf("; the first %s need no more of them", count(q.MaxRows, "row"))
+	}
+	return text
+}
+
 func (a *app) printStatus(s *messages.Status) error {
 	q, p := s.Query, s.Progress
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -59,7 +70,7 @@ func (a *app) printStatus(s *messages.Status) error {
 	if q.Stop != nil {
 		line("because", "%s", failureText(q.Stop))
 	}
-	line("chunks", "%s of %s complete, %s failed", thousands(int64(p.Completed)), thousands(int64(q.Chunks)), thousands(int64(p.Failed)))
+	line("chunks", "%s", chunksText(q, p))
 	line("rows", "%s", thousands(p.Rows))
 	line("requests", "%s", thousands(p.Requests))
 	line("run", "%d", q.Run)

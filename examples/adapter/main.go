@@ -18,9 +18,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr) //nolint:forbidigo // a main of its own, as those in cmd/
 	stop()
-	os.Exit(code)
+	os.Exit(code) //nolint:forbidigo // likewise
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) int {

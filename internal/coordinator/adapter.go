@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,8 @@ func adapterOf(d *service.Definition, adapters map[string]Adapter) (Adapter, err
 	if len(adapters) > 0 {
 		known = "it has " + strings.Join(slices.Sorted(maps.Keys(adapters)), ", ")
 	}
-	return Adapter{}, fmt.Errorf("%w: the service %s is spoken to by the adapter %q, which is not compiled into this program (%s); use a coordinator and workers that have it",
-		query.ErrInvalid, d.Name, name, known)
+	return Adapter{}, fmt.Errorf("%w: the service %s is spoken to by the adapter %q, which %w (%s); use a coordinator and workers that have it",
+		query.ErrInvalid, d.Name, name, errNotCompiled, known)
 }
+
+var errNotCompiled = errors.New("is not compiled into this program")

@@ -17,7 +17,8 @@ import (
 // Submit plans a query and stores it as running: the leading coordinator begins at once. Errors about the query itself
 // wrap query.ErrInvalid or come from the definition; nothing is stored then.
 func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
-	definition, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, c.cfg.InFlight, c.ports.Now())
+	now := c.ports.Now() // a resume plans as of the record's Created
+	definition, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, c.cfg.InFlight, now)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,6 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	if err := c.ensureService(ctx, p, ""); err != nil {
 		return nil, err
 	}
-	now := c.ports.Now()
 	q := &messages.Query{
 		V: messages.Version, Name: spec.Name, Service: spec.Service, Collection: spec.Collection,
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),

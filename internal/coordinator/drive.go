@@ -340,7 +340,7 @@ func (d *driver) save(ctx context.Context, state messages.QueryState, stop *mess
 		q.Stop = &dated
 	}
 	if state == messages.Interrupted && q.Stop != nil {
-		q.Interrupt(q.Stop, d.run.Progress(q.Updated).Completed)
+		q.Interrupt(q.Stop, d.run.Completion().Results())
 	}
 	revision, err := d.c.ports.Queries.SaveQuery(ctx, &q, d.at.revision)
 	if err != nil {

@@ -144,12 +144,13 @@ func (c *Coordinator) giveUp(ctx context.Context, s seen, cause error) (seen, er
 		return s, nil
 	}
 	c.log.Error("the query cannot go on", "query", s.id, "error", cause)
+	hint := "what is complete can be taken with --partial; to have all of it, run the query anew"
+	if errors.Is(cause, errNotCompiled) {
+		hint = "resume it when a coordinator that has the adapter leads"
+	}
 	q := *s.query
 	q.State, q.Updated = messages.Failed, c.ports.Now()
-	q.Stop = &messages.Stop{
-		Kind: messages.StopFailure, Class: "query", Reason: messages.Text(cause.Error()), At: q.Updated,
-		Hint: "what is complete can be taken with --partial; to have all of it, run the query anew",
-	}
+	q.Stop = &messages.Stop{Kind: messages.StopFailure, Class: "query", Reason: messages.Text(cause.Error()), Hint: hint, At: q.Updated}
 	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
 	if errors.Is(err, messages.ErrConflict) {
 		return c.reload(ctx, s)

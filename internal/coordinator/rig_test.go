@@ -68,6 +68,7 @@ type rig struct {
 	bus         *bus.Bus
 	js          jetstream.JetStream
 	definitions *definitions
+	adapters    map[string]coordinator.Adapter // of the coordinators that are made from now on
 	worker      *testkit.Running // the last one started
 }
 
@@ -85,7 +86,7 @@ func (r *rig) coordinator(id string, b *bus.Bus, edit func(*coordinator.Config))
 		edit(&cfg)
 	}
 	c, err := coordinator.New(cfg, coordinator.Ports{
-		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: r.definitions, Leader: b.Leader(),
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: r.definitions, Adapters: r.adapters, Leader: b.Leader(),
 		NewID: func() string { return strings.ToLower(rand.Text()) }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -49,7 +49,9 @@ func depths(n, chunks int) *query.Spec {
 
 var sitesOfTask = regexp.MustCompile(`site=([^"&]*)`)
 
-func sitesOf(c testkit.Call) []string { return strings.Split(sitesOfTask.FindStringSubmatch(c.Task)[1], ",") }
+func sitesOf(c testkit.Call) []string {
+	return strings.Split(sitesOfTask.FindStringSubmatch(c.Task)[1], ",")
+}
 
 // rowsOf answers a request with two rows a site.
 func rowsOf(names []string) service.Page {
@@ -383,4 +385,28 @@ func taskOf(t *testing.T, c testkit.Call) service.Request {
 		t.Fatal(err)
 	}
 	return request
+}
+
+// Waiting by itself counts from the last step forward, and inside of a split chunk there are many.
+func TestAPauseInsideOfASplitChunkIsAStepForward(t *testing.T) {
+	t.Parallel()
+	r := lakeRig(t)
+	c := r.lead()
+	var asked atomic.Int32
+	r.work(testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {
+		if asked.Add(1)%4 == 0 {
+			return service.Page{}, refuse(service.ClassQuota, 429, 600*time.Millisecond)
+		}
+		return narrow(1)(ctx, c)
+	}))
+	spec := depths(4, 1)
+	spec.Run.OnQuota.WaitUpTo = query.Duration(time.Second)
+	q := r.submit(c, spec)
+	testkit.Until(t, "the query has resumed by itself, again and again, and is complete", func() bool {
+		now := r.query(q.ID)
+		if now.State == messages.Interrupted && !now.ResumesByItself() {
+			t.Fatalf("it waits no longer, in run %d", now.Run)
+		}
+		return now.State == messages.Complete && now.Run > 2
+	})
 }

@@ -117,7 +117,7 @@ func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []mess
 			return err
 		}
 	}
-	reason := fmt.Sprintf("%d of %d stored results were lost or damaged, the first at position %s; they are pending again", len(lost), q.Chunks, lost[0])
+	reason := fmt.Sprintf("%d of the stored results were lost or damaged, the first at position %s; they are pending again", len(lost), lost[0])
 	for {
 		now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
 		if err != nil {

@@ -65,7 +65,7 @@ type Query struct {
 	WaitUpTo    time.Duration `json:"wait_up_to_ns"`        // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
 	InFlight    int           `json:"in_flight,omitempty"`  // requests in flight that the query asked for; 0: as the service says
 	StuckSince  time.Time     `json:"stuck_since,omitzero"` // of the first interruption since which no position was completed
-	StuckAt     int           `json:"stuck_at,omitempty"`   // positions that were complete then
+	StuckAt     int           `json:"stuck_at,omitempty"`   // results that there were then
 	MaxRows     int64         `json:"max_rows,omitempty"`   // the table has no more rows than these, the first ones; 0: all
 	AllowBad    bool          `json:"allow_bad,omitempty"`  // values that do not convert are no reason to call the table wrong
 	Stop        *Stop         `json:"stop,omitempty"`
@@ -123,7 +123,7 @@ func (m *Query) ResumesByItself() bool {
 	return at.Sub(since) <= m.WaitUpTo
 }
 
-// Interrupt makes the query interrupted because of stop, with completed positions complete. Waiting is counted from the
+// Interrupt makes the query interrupted because of stop, with completed results in all. Waiting is counted from the
 // first interruption since which nothing was completed, so that a service that stays away ends it.
 func (m *Query) Interrupt(stop *Stop, completed int) {
 	if m.StuckSince.IsZero() || completed > m.StuckAt {

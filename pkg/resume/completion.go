@@ -176,6 +176,12 @@ func (c *Completion) Roots() int {
 // Splits is how many positions are split.
 func (c *Completion) Splits() int { return c.splits }
 
+// Results is how many results are known, those of splits and of children included: it grows with each step that a query
+// takes, also inside of a chunk that is split.
+func (c *Completion) Results() int {
+	return int(c.whole.GetCardinality()+c.split.GetCardinality()) + len(c.below) //nolint:gosec // at most 1<<32
+}
+
 // Before is how many of the plan's own positions before index have a result of their own.
 func (c *Completion) Before(index int) int {
 	if index < 1 {
@@ -251,15 +257,9 @@ func (c *Completion) Leaves(total int) iter.Seq[messages.Position] {
 func (c *Completion) walk(p messages.Position, o outcome, yield func(messages.Position) bool) bool {
 	first, second, _ := p.Children()
 	for _, child := range [...]messages.Position{first, second} {
-		switch have := c.of(child); {
-		case have == isSplit:
-			if !c.walk(child, o, yield) {
-				return false
-			}
-		case have == o:
-			if !yield(child) {
-				return false
-			}
+		have := c.of(child)
+		if have == isSplit && !c.walk(child, o, yield) || have == o && !yield(child) {
+			return false
 		}
 	}
 	return true

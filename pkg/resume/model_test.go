@@ -132,6 +132,8 @@ func (w *world) act() resume.Action {
 			w.stopping = true
 		case resume.Dispatch:
 			w.dispatch(action.Children, action.Count)
+		case resume.Discard:
+			w.Fatalf("all rows are wanted, and %v are discarded", action.Discard)
 		}
 	}
 	w.Fatal("the run acts for ever")

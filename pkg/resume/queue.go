@@ -55,7 +55,7 @@ func (s positions) Less(i, j int) bool { return s[i].Compare(s[j]) < 0 }
 func (s positions) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 
 // Push is heap.Interface's.
-func (s *positions) Push(p any) { *s = append(*s, p.(messages.Position)) } //nolint:forcetypeassert // nobody else pushes
+func (s *positions) Push(p any) { *s = append(*s, p.(messages.Position)) } //nolint:errcheck,forcetypeassert // nobody else pushes
 
 // Pop is heap.Interface's.
 func (s *positions) Pop() any {

@@ -71,7 +71,7 @@ func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 	if failure != nil && h.Run < r.number {
 		return false
 	}
-	news := false
+	var news bool
 	switch {
 	case failure != nil:
 		_, again := r.failed[p]
