@@ -109,6 +109,7 @@ func TestAnInterruptionStopsAndAResumeCompletes(t *testing.T) {
 	if stopped.Stop.Kind != string(messages.QuotaExhausted) || !strings.Contains(stopped.Stop.Reason, "as the test says") || !stopped.Stop.Until.After(stopped.Stop.At) {
 		t.Errorf("stopped because of %+v", stopped.Stop)
 	}
+	testkit.Until(t, "the watch has seen all states", func() bool { return len(states(q.ID)) >= 3 })
 	if seen := states(q.ID); !slices.Equal(seen, []messages.QueryState{messages.Running, messages.Stopping, messages.Interrupted}) {
 		t.Errorf("it went through %v", seen)
 	}

@@ -112,6 +112,9 @@ func (p *pinned) shape() frame.Shape {
 // What an adapter makes is held to what a plan is.
 func (p *pinned) divide() (planner.Plan, error) {
 	values := p.collection.Canonical(p.spec.Values)
+	if p.adapter.Finalize == nil { // what an adapter makes of columns is not known here
+		values = p.collection.Project(values, p.spec.Select)
+	}
 	if p.adapter.Plan == nil {
 		return planner.Divide(p.collection, values, p.options)
 	}
@@ -156,7 +159,7 @@ func (p *pinned) canonicalURL() string {
 	if p.definition.Adapter != "" {
 		return ""
 	}
-	request, err := p.collection.Request(p.spec.Values)
+	request, err := p.collection.Request(p.collection.Project(p.spec.Values, p.spec.Select))
 	if err != nil {
 		return "" // several values where a request takes one: the query has no single request
 	}
