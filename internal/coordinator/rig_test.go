@@ -69,7 +69,7 @@ type rig struct {
 	js          jetstream.JetStream
 	definitions *definitions
 	adapters    map[string]coordinator.Adapter // of the coordinators that are made from now on
-	worker      *testkit.Running // the last one started
+	worker      *testkit.Running               // the last one started
 }
 
 func newRig(t *testing.T) *rig {
