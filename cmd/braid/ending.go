@@ -218,6 +218,9 @@ func (a *app) exported(s *messages.Status, outputs []written) error {
 // described tells what is notable about the table, and makes bad values an error unless the query allows them.
 func (a *app) described(s *messages.Status, outputs []written) error {
 	bad := false
+	if n := s.Progress.Doubted; n > 0 {
+		a.line("doubted", "unconfirmed end: %s ended with a full page, and the service does not tell whether there is more", count(int64(n), "chunk"))
+	}
 	if len(outputs) > 0 {
 		bad = a.describe(outputs[0].Report)
 	}

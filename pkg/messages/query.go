@@ -172,10 +172,11 @@ type Progress struct {
 	V         int       `json:"v"`
 	Query     string    `json:"query"`
 	Run       int       `json:"run"`
-	Completed int       `json:"completed"`       // positions of the plan that have all their rows
-	Split     int       `json:"split,omitempty"` // positions that were split because the service refused them as too large
-	Failed    int       `json:"failed"`          // positions that failed
-	Waiting   int       `json:"waiting"`         // items with the workers or on the way to them
+	Completed int       `json:"completed"`         // positions of the plan that have all their rows
+	Split     int       `json:"split,omitempty"`   // positions that were split because the service refused them as too large
+	Failed    int       `json:"failed"`            // positions that failed
+	Doubted   int       `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
+	Waiting   int       `json:"waiting"`           // items with the workers or on the way to them
 	Rows      int64     `json:"rows"`
 	Pages     int64     `json:"pages"`
 	Requests  int64     `json:"requests"` // as told by results and interruptions
@@ -191,6 +192,7 @@ func (m *Progress) Validate() error {
 		checkRun(m.Run),
 		checkCount("completed", int64(m.Completed)),
 		checkCount("split", int64(m.Split)),
+		checkCount("doubted", int64(m.Doubted)),
 		checkCount("failed", int64(m.Failed)),
 		checkCount("waiting", int64(m.Waiting)),
 		checkCount("rows", m.Rows),

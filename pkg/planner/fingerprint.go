@@ -10,10 +10,15 @@ import (
 	"slices"
 )
 
+// splitRules is the version of the rules by which Split divides. A query whose chunks are half split is gone on with by the
+// rules that it was begun with, or not at all.
+const splitRules = 1
+
 // Fingerprint identifies a plan by all that it asks, in order: SHA-256, in hex. It streams: a plan of any length takes
 // constant memory. A plan that yields another number of chunks than it says is refused, with ErrBrokenPlan.
 func Fingerprint(p Plan) (string, error) {
 	sum := sha256.New()
+	number(sum, splitRules)
 	n := 0
 	for chunk := range p.All() {
 		if n++; n > p.Len() {

@@ -28,7 +28,7 @@ func TestTheFingerprintOfAPlanStaysForEver(t *testing.T) {
 	plan := planner.List{
 		{Values: service.Values{"site": {"a", "b"}, "state": {"WI"}}}, {Values: service.Values{"site": {"c"}, "state": {"WI"}}},
 	}
-	const want = "4bd84501505904b9997a506e3536bd402346c4c98857ddc44c4376e06b08e964"
+	const want = "2cf8c64e396bae3f26e1b48032385d0ab6fe2aee638bb37588769c0ca7033318"
 	if got := fingerprint(t, plan); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

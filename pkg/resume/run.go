@@ -94,6 +94,9 @@ func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 		r.progress.Pages += int64(h.Pages)
 		r.progress.Requests += int64(h.Requests)
 		r.progress.Bytes += h.Bytes
+		if h.Doubted {
+			r.progress.Doubted++
+		}
 	}
 	return true
 }

@@ -336,9 +336,9 @@ func TestProgressCountsEachResultOnce(t *testing.T) {
 		r.Result(rows(1, "0"))
 		r.Result(failed(1, "1", "bad_request"))
 	}
-	r.Result(&messages.ResultHeader{Run: 1, Position: "2", Outcome: messages.OutcomeEmpty, Pages: 1, Requests: 1})
+	r.Result(&messages.ResultHeader{Run: 1, Position: "2", Outcome: messages.OutcomeEmpty, Pages: 1, Requests: 1, Doubted: true})
 	want := &messages.Progress{
-		V: messages.Version, Query: "q1", Run: 1, Completed: 2, Failed: 1, Waiting: 2, Rows: 10, Pages: 3, Requests: 5, Bytes: 100, Updated: at(7),
+		V: messages.Version, Query: "q1", Run: 1, Completed: 2, Failed: 1, Doubted: 1, Waiting: 2, Rows: 10, Pages: 3, Requests: 5, Bytes: 100, Updated: at(7),
 	}
 	if diff := cmp.Diff(want, r.Progress(at(7))); diff != "" {
 		t.Error(diff)

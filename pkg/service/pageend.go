@@ -70,7 +70,7 @@ func (c *Collection) finish(page *Page, a answer) error {
 
 // isDoubted tells whether nothing but the lack of a next page says that a full page is the last one.
 func (c *Collection) isDoubted(last Page, said claims) bool {
-	if c.Limits.PageRows == 0 || last.Count < c.Limits.PageRows || said.known {
+	if c.Limits.PageRows == 0 || last.Count != c.Limits.PageRows || said.known {
 		return false
 	}
 	return c.paging.Style == PagingNone || c.paging.Style == PagingLink || c.paging.Style == PagingCursor && c.paging.More.IsZero()
