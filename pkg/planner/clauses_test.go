@@ -33,7 +33,7 @@ func TestAFilterIsDividedAtItsAlternatives(t *testing.T) {
 		want      [][]string
 	}{
 		"it fits, and stays as it was written": {400, service.Values{"filter": {filter}}, 0, [][]string{{filter}}},
-		"max_chunks":                           {400, service.Values{"filter": {filter}, "lang": {"cql-text"}}, 3, [][]string{clauses[:1], clauses[1:2], clauses[2:]}},
+		"max_chunks":                           {400, service.Values{"filter": {filter}, "lang": {"cql-text"}}, 3, [][]string{clauses[:2], clauses[2:3], clauses[3:]}},
 		"it is too long":                       {95, service.Values{"filter": {filter}}, 0, [][]string{clauses[:2], clauses[2:]}},
 		"it fits when written shortly":         {67, service.Values{"filter": {"a='1'" + strings.Repeat(" ", 60) + "OR b='2'"}}, 0, [][]string{{"a='1'", "b='2'"}}},
 		"it stays beside other axes that divide": {

@@ -56,10 +56,29 @@ func (d *division) refinePacks() error {
 			break
 		}
 	}
+	// Pieces of one length are better company than halves of halves, where they are short enough.
+	even := make([][]int, len(packs))
+	for i, a := range packs {
+		even[i] = evenCuts(len(a.values), len(cuts[i]))
+	}
+	if d.fit(even) {
+		cuts = even
+	}
 	for i, a := range packs {
 		a.cuts = cuts[i]
 	}
 	return nil
+}
+
+// evenCuts gives the ends of n pieces of so many values that differ in length by one at most, the longer ones first.
+func evenCuts(values, n int) []int {
+	cuts := make([]int, 0, n)
+	end := 0
+	for ; n > 0; n-- {
+		end += (values - end + n - 1) / n
+		cuts = append(cuts, end)
+	}
+	return cuts
 }
 
 // refineWindows halves the longest windows of the first interval that has some to halve, also of one that its definition
