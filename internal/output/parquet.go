@@ -33,7 +33,11 @@ const (
 )
 
 func encodeParquet(ctx context.Context, w io.Writer, t *frame.Table, meta map[string]string) error {
-	p, err := newParquetWriter(w, t.Columns, meta, usualBounds())
+	dictionaries, err := repeating(ctx, t)
+	if err != nil {
+		return err
+	}
+	p, err := newParquetWriter(w, t.Columns, dictionaries, meta, usualBounds())
 	if err != nil {
 		return err
 	}
@@ -69,7 +73,7 @@ type parquetWriter struct {
 // onlyWriter hides everything but Write: the Parquet writer would close what can be closed.
 type onlyWriter struct{ io.Writer }
 
-func newParquetWriter(w io.Writer, columns []frame.Column, meta map[string]string, b bounds) (*parquetWriter, error) {
+func newParquetWriter(w io.Writer, columns []frame.Column, dictionaries []bool, meta map[string]string, b bounds) (*parquetWriter, error) {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
 		fields[i] = arrow.Field{
@@ -84,12 +88,19 @@ func newParquetWriter(w io.Writer, columns []frame.Column, meta map[string]strin
 	}
 	metadata := arrow.NewMetadata(keys, values)
 	schema := arrow.NewSchema(fields, &metadata)
-	file, err := pqarrow.NewFileWriter(schema, onlyWriter{w}, parquet.NewWriterProperties(
+	properties := []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithDictionaryDefault(true),
+		parquet.WithDictionaryDefault(false),
+		parquet.WithDictionaryPageSizeLimit(dictionaryPageBytes),
 		parquet.WithMaxRowGroupLength(int64(b.groupRows)),
 		parquet.WithCreatedBy(createdBy),
-	), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	}
+	for i, few := range dictionaries {
+		if few {
+			properties = append(properties, parquet.WithDictionaryPath(leaf(columns[i]), true))
+		}
+	}
+	file, err := pqarrow.NewFileWriter(schema, onlyWriter{w}, parquet.NewWriterProperties(properties...), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
 		return nil, fmt.Errorf("start file: %w", err)
 	}
@@ -102,6 +113,14 @@ func newParquetWriter(w io.Writer, columns []frame.Column, meta map[string]strin
 		p.appends = append(p.appends, appends)
 	}
 	return p, nil
+}
+
+// leaf is where the values of a column stand in the schema of the file.
+func leaf(c frame.Column) parquet.ColumnPath {
+	if c.Type == frame.ListText {
+		return parquet.ColumnPath{c.Name, "list", "element"}
+	}
+	return parquet.ColumnPath{c.Name}
 }
 
 func arrowType(t frame.Type) arrow.DataType {

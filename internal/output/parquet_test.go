@@ -151,7 +151,7 @@ func TestParquetHasBoundedRowGroupsSortedMetadataAndAFixedWriter(t *testing.T) {
 func writeParquet(t *testing.T, table *frame.Table, b bounds) []byte {
 	t.Helper()
 	var data bytes.Buffer
-	p, err := newParquetWriter(&data, table.Columns, someMeta(), b)
+	p, err := newParquetWriter(&data, table.Columns, make([]bool, len(table.Columns)), someMeta(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
