@@ -16,7 +16,8 @@ import (
 // upstream is a fake service in this process, so that a test reads directly what it saw.
 type upstream struct {
 	*simulator.Simulator
-	base string // what --service-url gives for usgs-waterdata
+	address string // where all its services are
+	base    string // what --service-url gives for usgs-waterdata
 }
 
 const service = "usgs-waterdata"
@@ -26,7 +27,7 @@ func newUpstream(t *testing.T, config simulator.Config) *upstream {
 	config.LogSize = 100_000
 	ctx, stop := context.WithCancel(context.Background())
 	sim := simulator.New(config)
-	base, wait, err := sim.Serve(ctx, "127.0.0.1:0")
+	address, wait, err := sim.Serve(ctx, "127.0.0.1:0")
 	if err != nil {
 		stop()
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func newUpstream(t *testing.T, config simulator.Config) *upstream {
 			t.Error(err)
 		}
 	})
-	return &upstream{sim, base + "/ogcapi/v0"}
+	return &upstream{sim, address, address + simulator.WaterDataBase}
 }
 
 func (u *upstream) change(t *testing.T, change func(*simulator.Config)) {
