@@ -6,7 +6,7 @@ import "slices"
 
 // samples are all queries that are interrupted at each of their requests.
 func samples() []*sample {
-	return slices.Concat(waterDataSamples(), networkSamples(), waterUseSamples(), openSamples(), openBodiesSamples())
+	return slices.Concat(waterDataSamples(), networkSamples(), waterUseSamples(), openSamples(), openBodiesSamples(), splitSamples())
 }
 
 // openSamples cover the example of a definition: cursor, offset with a limit that the service clamps, page, and Link.
