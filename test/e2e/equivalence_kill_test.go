@@ -20,6 +20,7 @@ const (
 )
 
 func TestKillsAtRandomMomentsLeaveTheTableAsItIsAndCostWhatWasInHand(t *testing.T) {
+	t.Parallel()
 	const seed = 20241001
 	titles := []string{
 		"usgs-waterdata/daily", "usgs-waterdata/daily/sites", "usgs-waterdata/monitoring-locations", "usgs-ngwmn/waterLevelObs",
