@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,7 +229,7 @@ func (a *app) checkServiceURL() error {
 		return usage("--service-url has no effect with --server: give it to the coordinator")
 	}
 	names := a.definitions().Names()
-	for name := range a.serviceURL {
+	for _, name := range slices.Sorted(maps.Keys(a.serviceURL)) {
 		if !slices.Contains(names, name) {
 			return usage("--service-url: there is no service %q%s", name, strictyaml.DidYouMean(name, names))
 		}

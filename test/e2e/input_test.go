@@ -42,6 +42,10 @@ func TestWrongInputIsRefusedWithItsPlaceAndTheFixBeforeAnythingIsSent(t *testing
 		{"unknown flag", "", "", []string{"--outptu", "x.csv"}, []string{"--outptu", "--help"}},
 		{"unknown format", "", "", []string{"-o", "table.xls"}, []string{"table.xls", "csv", "parquet"}},
 		{"no folder for the table", "", "", []string{"-o", "nowhere/t.csv"}, []string{"nowhere", "create it"}},
+		{"addresses of no services, of which the first by name is told", "", "", []string{
+			"--service-url", "ad=http://127.0.0.1:1", "--service-url", "ac=http://127.0.0.1:1",
+			"--service-url", "ab=http://127.0.0.1:1", "--service-url", "aa=http://127.0.0.1:1",
+		}, []string{`no service "aa"`}},
 		{"wrong level", "", "", []string{"--log-level", "loud"}, []string{"loud", "debug"}},
 	}
 	for _, test := range tests {
