@@ -13,12 +13,12 @@ func samples() []*sample {
 func openSamples() []*sample {
 	return ofService("open-hydro", []*sample{
 		{
-			collection: "stations", where: "{basin: [danube, elbe, odra]}", keys: inTwo, config: pagesOf(15),
-			chunks: 2, requests: 5, formats: []string{"parquet", "jsonl"},
+			collection: "stations", where: "{basin: [danube, elbe, odra, rhône]}", keys: inTwo, config: pagesOf(30),
+			chunks: 2, formats: []string{"parquet", "jsonl"},
 		},
-		{collection: "readings", where: "{station: st-001, ts: {from: 2023-04-01, to: 2024-04-30}}", chunks: 2, requests: 6},
-		{collection: "events", where: "{kind: [drought, flood, ice]}", keys: inTwo, config: pagesOf(5), chunks: 2, requests: 5},
-		{collection: "alerts", where: "{}", config: pagesOf(3), chunks: 1, requests: 3},
+		{collection: "readings", where: "{station: st-001, ts: {from: 2023-04-01, to: 2024-04-30}}", chunks: 2},
+		{collection: "events", where: "{kind: [drought, flood, ice]}", keys: inTwo, config: pagesOf(5), chunks: 2},
+		{collection: "alerts", where: "{}", config: pagesOf(3), chunks: 1},
 	})
 }
 
@@ -69,7 +69,7 @@ collections:
 // openBodiesSamples cover walks whose cursor travels in a form and in a JSON object.
 func openBodiesSamples() []*sample {
 	return ofService(openBodies, []*sample{
-		{collection: "search", where: "{basin: [danube, rhône]}", keys: inTwo, chunks: 2, requests: 6},
-		{collection: "query", where: "{basin: [danube, rhône], open: 'true'}", keys: inTwo, chunks: 2, requests: 4},
+		{collection: "search", where: "{basin: [danube, rhône]}", keys: inTwo, chunks: 2},
+		{collection: "query", where: "{basin: [danube, rhône], open: 'true'}", keys: inTwo, chunks: 2},
 	})
 }

@@ -6,9 +6,9 @@ import "github.com/braidhq/braid/internal/simulator"
 
 // Sites that the simulator makes up from their names.
 const (
-	threeSites = "monitoring_location_id: [USGS-01000000, USGS-01000037, USGS-01000074]"
-	threeWells = "monitoring_location_id: [MBMG-702934, USGS-421502089250502, AKDNR-88]"
-	inTwo      = "max_chunks: 2"
+	fourSites = "monitoring_location_id: [USGS-01000000, USGS-01000037, USGS-01000074, USGS-01000111]"
+	fourWells = "monitoring_location_id: [MBMG-702934, USGS-421502089250502, AKDNR-88, MBMG-702935]"
+	inTwo     = "max_chunks: 2"
 )
 
 // pagesOf is an upstream with small pages.
@@ -20,94 +20,94 @@ func waterDataSamples() []*sample {
 	const tenDays = "time: {from: 2024-01-01, to: 2024-01-10}"
 	list := []*sample{
 		{
-			collection: "daily", where: "{" + threeSites + ", parameter_code: '00060', statistic_id: '00003', " + tenDays + "}",
-			keys: inTwo, config: pagesOf(7), chunks: 2, requests: 5, formats: []string{"parquet", "jsonl"},
+			collection: "daily", where: "{" + fourSites + ", parameter_code: '00060', statistic_id: '00003', " + tenDays + "}",
+			keys: inTwo, config: pagesOf(7), chunks: 2, formats: []string{"parquet", "jsonl"},
 		},
 		{
-			collection: "daily", name: "counted", where: "{" + threeSites + ", " + tenDays + "}",
-			keys: inTwo, config: simulator.Config{PageRows: 7, CountMatched: true}, chunks: 2, requests: 5,
+			collection: "daily", name: "counted", where: "{" + fourSites + ", " + tenDays + "}",
+			keys: inTwo, config: simulator.Config{PageRows: 12, CountMatched: true}, chunks: 2,
 		},
 		{
-			collection: "daily", name: "empty page", where: "{" + threeSites + ", " + tenDays + "}", keys: inTwo,
+			collection: "daily", name: "empty page", where: "{" + fourSites + ", " + tenDays + "}", keys: inTwo,
 			config: simulator.Config{PageRows: 7, Faults: []simulator.Fault{{
-				Kind: simulator.FaultEmptyPage, Contains: "id=USGS-01000000&", After: 1, Times: 1,
+				Kind: simulator.FaultEmptyPage, Contains: "id=USGS-01000000,USGS-01000037&", After: 1, Times: 1,
 			}}},
-			chunks: 2, requests: 6,
+			chunks: 2,
 		},
 		{
 			collection: "daily", name: "filter",
 			where: `{filter: "monitoring_location_id = 'USGS-01000000' OR monitoring_location_id = 'USGS-01000037'", ` + tenDays + "}",
-			keys:  inTwo, config: pagesOf(7), chunks: 2, requests: 4,
+			keys:  inTwo, config: pagesOf(7), chunks: 2,
 		},
 		{
 			collection: "daily", name: "body",
 			where: `{cql2: '{"op":"in","args":[{"property":"monitoring_location_id"},["USGS-01000000","USGS-01000037"]]}', ` + tenDays + "}",
-			keys:  inTwo, config: pagesOf(4), chunks: 2, requests: 6,
+			keys:  inTwo, config: pagesOf(6), chunks: 2,
 		},
 		{
 			collection: "continuous", // a window for each year, and the instant between them in both
-			where:      "{" + threeSites + ", parameter_code: '00060', time: {from: 2023-12-31T00:00:00Z, to: 2024-01-01T23:00:00Z}}",
-			config:     pagesOf(6), chunks: 2, requests: 5,
+			where:      "{" + fourSites + ", parameter_code: '00060', time: {from: 2023-12-31T00:00:00Z, to: 2024-01-01T23:00:00Z}}",
+			config:     pagesOf(6), chunks: 2,
 		},
-		{collection: "latest-daily", where: "{" + threeSites + "}", keys: inTwo, config: pagesOf(1), chunks: 2, requests: 3},
+		{collection: "latest-daily", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(1), chunks: 2},
 		{
-			collection: "latest-continuous", where: "{" + threeSites + ", parameter_code: '00065'}", keys: inTwo,
-			config: pagesOf(1), chunks: 2, requests: 3,
+			collection: "latest-continuous", where: "{" + fourSites + ", parameter_code: '00065'}", keys: inTwo,
+			config: pagesOf(1), chunks: 2,
 		},
 		{
 			collection: "monitoring-locations",
-			where:      "{monitoring_location_id: [USGS-01000000, USGS-01000037, USGS-01000074, USGS-01000111, USGS-01000148]}",
-			keys:       inTwo, config: pagesOf(2), chunks: 2, requests: 3, formats: []string{"parquet", "jsonl"},
+			where:      "{monitoring_location_id: [USGS-01000000, USGS-01000037, USGS-01000074, USGS-01000111, USGS-01000148, USGS-01000185]}",
+			keys:       inTwo, config: pagesOf(2), chunks: 2, formats: []string{"parquet", "jsonl"},
 		},
 		{
 			collection: "monitoring-locations", name: "all", where: "{}",
-			config: simulator.Config{PageRows: 2, Values: simulator.Values{Sites: 5}}, chunks: 1, requests: 3,
+			config: simulator.Config{PageRows: 2, Values: simulator.Values{Sites: 5}}, chunks: 1,
 		},
-		{collection: "time-series-metadata", where: "{" + threeSites + "}", keys: inTwo, config: pagesOf(3), chunks: 2, requests: 5},
-		{collection: "combined-metadata", where: "{" + threeSites + "}", keys: inTwo, config: pagesOf(5), chunks: 2, requests: 5},
+		{collection: "time-series-metadata", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(5), chunks: 2},
+		{collection: "combined-metadata", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(8), chunks: 2},
 		{
-			collection: "field-measurements", where: "{" + threeSites + ", time: {from: 2024-01-01, to: 2024-06-30}}",
-			keys: inTwo, config: pagesOf(5), chunks: 2, requests: 5,
+			collection: "field-measurements", where: "{" + fourSites + ", time: {from: 2024-01-01, to: 2024-06-30}}",
+			keys: inTwo, config: pagesOf(8), chunks: 2,
 		},
-		{collection: "field-measurements-metadata", where: "{" + threeSites + "}", keys: inTwo, config: pagesOf(1), chunks: 2, requests: 6},
+		{collection: "field-measurements-metadata", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(2), chunks: 2},
 		{
 			collection: "channel-measurements",
-			where:      "{" + threeSites + ", time: {from: 2022-01-01T00:00:00Z, to: 2024-06-30T23:59:59Z}}",
-			keys:       inTwo, config: pagesOf(5), chunks: 2, requests: 5,
+			where:      "{" + fourSites + ", time: {from: 2022-01-01T00:00:00Z, to: 2024-06-30T23:59:59Z}}",
+			keys:       inTwo, config: pagesOf(8), chunks: 2,
 		},
 		{
-			collection: "peaks", where: "{" + threeSites + ", parameter_code: '00060', time: {from: 2018-10-01, to: 2023-09-30}}",
-			keys: inTwo, config: pagesOf(4), chunks: 2, requests: 5,
+			collection: "peaks", where: "{" + fourSites + ", parameter_code: '00060', time: {from: 2018-10-01, to: 2023-09-30}}",
+			keys: inTwo, config: pagesOf(6), chunks: 2,
 		},
 	}
 	return append(ofService("usgs-waterdata", list), referenceSamples()...)
 }
 
-// referenceSamples ask each reference table for three codes, on pages of one row; NONE is in none.
+// referenceSamples ask each reference table for four codes, on pages of one row. NONE and NEITHER are in none.
 func referenceSamples() []*sample {
 	var list []*sample
 	for _, table := range []struct{ name, codes string }{
-		{"agency-codes", "AKDNR, MBMG, USGS"},
-		{"altitude-datums", "NONE, NAVD88, NGVD29"},
-		{"aquifer-codes", "NONE, 112TILL, 300NCBC"},
-		{"aquifer-types", "NONE, C, U"},
-		{"coordinate-accuracy-codes", "NONE, 1, S"},
-		{"coordinate-datum-codes", "NONE, NAD27, NAD83"},
-		{"coordinate-method-codes", "NONE, G, M"},
-		{"counties", "US-01-001, US-01-003, US-55-005"},
-		{"hydrologic-unit-codes", "01, 0001, 000001"},
-		{"medium-codes", "Surface water, Ground water, Tissue"},
-		{"national-aquifer-codes", "NONE, N100GLCIAL, S300CAMORD"},
-		{"parameter-codes", "00010, 00060, 00065"},
-		{"reliability-codes", "NONE, C, U"},
-		{"site-types", "GW, LK, ST"},
-		{"states", "US-01, US-02, US-55"},
-		{"statistic-codes", "00001, 00002, 00003"},
-		{"time-zone-codes", "NONE, CST, UTC"},
-		{"topographic-codes", "NONE, A, V"},
+		{"agency-codes", "AKDNR, MBMG, USGS, NONE"},
+		{"altitude-datums", "NAVD88, NGVD29, NONE, NEITHER"},
+		{"aquifer-codes", "112TILL, 300NCBC, NONE, NEITHER"},
+		{"aquifer-types", "C, U, NONE, NEITHER"},
+		{"coordinate-accuracy-codes", "1, S, NONE, NEITHER"},
+		{"coordinate-datum-codes", "NAD27, NAD83, NONE, NEITHER"},
+		{"coordinate-method-codes", "G, M, NONE, NEITHER"},
+		{"counties", "US-01-001, US-01-003, US-55-005, NONE"},
+		{"hydrologic-unit-codes", "01, 0001, 000001, NONE"},
+		{"medium-codes", "Surface water, Ground water, Tissue, NONE"},
+		{"national-aquifer-codes", "N100GLCIAL, S300CAMORD, NONE, NEITHER"},
+		{"parameter-codes", "00010, 00060, 00065, NONE"},
+		{"reliability-codes", "C, U, NONE, NEITHER"},
+		{"site-types", "GW, LK, ST, NONE"},
+		{"states", "US-01, US-02, US-55, NONE"},
+		{"statistic-codes", "00001, 00002, 00003, NONE"},
+		{"time-zone-codes", "CST, UTC, NONE, NEITHER"},
+		{"topographic-codes", "A, V, NONE, NEITHER"},
 	} {
 		list = append(list, &sample{
-			collection: table.name, where: "{id: [" + table.codes + "]}", keys: inTwo, config: pagesOf(1), chunks: 2, requests: 3,
+			collection: table.name, where: "{id: [" + table.codes + "]}", keys: inTwo, config: pagesOf(1), chunks: 2,
 		})
 	}
 	return ofService("usgs-waterdata", list)
@@ -119,19 +119,19 @@ func networkSamples() []*sample {
 		return simulator.Config{PageRows: rows, Faults: []simulator.Fault{{Kind: simulator.FaultTrailingNext}}}
 	}
 	return ofService("usgs-ngwmn", []*sample{
-		{collection: "sites", where: "{" + threeWells + "}", keys: inTwo, config: pagesOf(1), chunks: 2, requests: 3},
+		{collection: "sites", where: "{" + fourWells + "}", keys: inTwo, config: pagesOf(1), chunks: 2},
 		{
-			collection: "waterLevelObs", where: "{" + threeWells + ", time: {from: 2022-01-01T00:00:00Z, to: 2024-06-30T23:59:59Z}}",
-			keys: inTwo, config: pagesOf(8), chunks: 2, requests: 5, formats: []string{"parquet"},
+			collection: "waterLevelObs", where: "{" + fourWells + ", time: {from: 2022-01-01T00:00:00Z, to: 2024-06-30T23:59:59Z}}",
+			keys: inTwo, config: pagesOf(12), chunks: 2, formats: []string{"parquet"},
 		},
 		{
 			collection: "waterLevelObs", name: "trailing page",
-			where: "{" + threeWells + ", time: {from: 2023-07-01T00:00:00Z, to: 2024-06-30T23:59:59Z}}",
-			keys:  inTwo, config: trailing(5), chunks: 2, requests: 5,
+			where: "{" + fourWells + ", time: {from: 2023-07-01T00:00:00Z, to: 2024-06-30T23:59:59Z}}",
+			keys:  inTwo, config: trailing(5), chunks: 2,
 		},
-		{collection: "lithologyObs", where: "{" + threeWells + "}", keys: inTwo, config: pagesOf(2), chunks: 2, requests: 5},
-		{collection: "constructionObs", where: "{" + threeWells + "}", keys: inTwo, config: trailing(2), chunks: 2, requests: 5},
-		{collection: "providers", where: "{state: [WI, MN]}", config: pagesOf(1), chunks: 2, requests: 4},
+		{collection: "lithologyObs", where: "{" + fourWells + "}", keys: inTwo, config: pagesOf(4), chunks: 2},
+		{collection: "constructionObs", where: "{" + fourWells + "}", keys: inTwo, config: trailing(2), chunks: 2},
+		{collection: "providers", where: "{state: [WI, MN]}", config: pagesOf(1), chunks: 2},
 	})
 }
 
@@ -140,11 +140,11 @@ func waterUseSamples() []*sample {
 	aliased := func(locations int) simulator.Config { return simulator.Config{PageRows: locations, NameAlias: true} }
 	return ofService("usgs-nwdc", []*sample{
 		{
-			collection: "water-use", config: aliased(4), chunks: 2, requests: 4, formats: []string{"parquet", "jsonl"},
+			collection: "water-use", config: aliased(4), chunks: 2, formats: []string{"parquet", "jsonl"},
 			where: "{model: wu-public-supply-wd, variable: [pswdtot, pswdgw], resolution: monthly, huc: ['01010101', '01010102'], time: {from: 2019-11, to: 2020-02}}",
 		},
 		{
-			collection: "water-use", name: "neighbours", config: aliased(15), chunks: 2, requests: 4, // which have a watershed in common
+			collection: "water-use", name: "neighbours", config: aliased(15), chunks: 2, // which have a watershed in common
 			where: "{model: wu-irrigation-wd, variable: irrwdtot, resolution: annualwy, state: [Michigan, MN], time: {from: 2018, to: 2019}}",
 		},
 	})
