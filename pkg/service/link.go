@@ -34,11 +34,8 @@ func (d *Definition) FollowLink(pageURL, link string) (string, error) {
 	target.Host = host.address(target, alias)
 	// Servers behind a proxy often write http into their links. Following it in the clear would be wrong, and refusing
 	// it would end a walk that https can go on with.
-	switch base, err := url.Parse(d.BaseURL); {
-	case !host.Insecure:
+	if !host.Insecure {
 		target.Scheme = "https"
-	case alias && err == nil && covers(host.Host, base): // what holds for the alias does not for the host in its place
-		target.Scheme = base.Scheme
 	}
 	return target.String(), nil
 }

@@ -7,27 +7,22 @@ import (
 )
 
 // Rebase points the definition at a mirror or simulator: base replaces the base URL, its host becomes the only one that
-// may be spoken to, and no credentials remain. A mirror may pass on links that name the aliases of the host that it stands
-// for; they lead to the mirror. Plain http is accepted for a loopback host, or when the
+// may be spoken to, and neither credentials nor aliases remain. Plain http is accepted for a loopback host, or when the
 // definition declares one of its hosts insecure. The error wraps ErrUnsafeBase. Rebase before the definition is shared.
 func (d *Definition) Rebase(base string) error {
 	u, err := parseBase(base)
 	if err != nil {
 		return fmt.Errorf("rebase %s: %w: %w", d.Name, ErrUnsafeBase, err)
 	}
-	var aliases []string
 	insecure := false
 	for _, host := range d.Hosts {
 		insecure = insecure || host.Insecure
-		if own, err := url.Parse(d.BaseURL); err == nil && covers(host.Host, own) {
-			aliases = host.Aliases
-		}
 	}
 	if u.Scheme == "http" && !insecure && !isLoopback(u.Hostname()) {
 		return fmt.Errorf("rebase %s: %w: %s is reached by http; use https, or a loopback address", d.Name, ErrUnsafeBase, u.Host)
 	}
 	d.BaseURL = strings.TrimSuffix(base, "/")
-	d.Hosts = []Host{{Host: u.Host, Aliases: aliases, Insecure: u.Scheme == "http"}}
+	d.Hosts = []Host{{Host: u.Host, Insecure: u.Scheme == "http"}}
 	d.Credentials = nil
 	return nil
 }
