@@ -137,14 +137,14 @@ func networkSamples() []*sample {
 
 // waterUseSamples cover NWDC: CSV, and the next page in a header that names a host which does not serve it.
 func waterUseSamples() []*sample {
-	aliased := func(locations int) simulator.Config { return simulator.Config{PageRows: locations, NameAlias: true} }
+	paged := func(locations int) simulator.Config { return simulator.Config{PageRows: locations} }
 	return ofService("usgs-nwdc", []*sample{
 		{
-			collection: "water-use", config: aliased(4), chunks: 2, formats: []string{"parquet", "jsonl"},
+			collection: "water-use", config: paged(4), chunks: 2, formats: []string{"parquet", "jsonl"},
 			where: "{model: wu-public-supply-wd, variable: [pswdtot, pswdgw], resolution: monthly, huc: ['01010101', '01010102'], time: {from: 2019-11, to: 2020-02}}",
 		},
 		{
-			collection: "water-use", name: "neighbours", config: aliased(15), chunks: 2, // which have a watershed in common
+			collection: "water-use", name: "neighbours", config: paged(15), chunks: 2, // which have a watershed in common
 			where: "{model: wu-irrigation-wd, variable: irrwdtot, resolution: annualwy, state: [Michigan, MN], time: {from: 2018, to: 2019}}",
 		},
 	})
