@@ -44,7 +44,9 @@ func TestTroubleAtTheServiceIsToldAndAResumeAfterItFinishes(t *testing.T) {
 		}, 75, []string{"JSON", "continue braid resume"}},
 		{"a key is missing", func(c *simulator.Config) { c.RequireKey = true }, 4, []string{"403", "API_KEY_MISSING", "credentials", "braid resume"}},
 		{"URL too long", func(c *simulator.Config) { c.URLBytes = 120 }, 3, []string{"414", "max_chunks", "braid resume"}},
-		{"too many rows", func(c *simulator.Config) { c.MaxQueryRows = 1 }, 3, []string{"exceeding server limits", "max_chunks", "braid resume"}},
+		{"too many rows, however few are asked for", func(c *simulator.Config) {
+			c.Faults = []simulator.Fault{{Kind: simulator.FaultServerLimits}}
+		}, 3, []string{"exceeding server limits", "nothing in it can be divided", "braid resume"}},
 		{"a next link that leads nowhere new", func(c *simulator.Config) {
 			c.PageRows, c.Faults = 400, []simulator.Fault{{Kind: simulator.FaultRepeatedNext, After: 2}}
 		}, 3, []string{"circle", "braid resume"}},
