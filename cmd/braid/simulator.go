@@ -42,6 +42,7 @@ and faults as asked. What it saw is at /_simulator/counters. Run a query on it w
 	flags.StringVar(&listen, "listen", "127.0.0.1:8089", "loopback address to serve on; port 0 takes a free one")
 	flags.DurationVar(&cfg.Latency, "latency", 100*time.Millisecond, "wait before each answer")
 	flags.IntVar(&cfg.PageRows, "page-rows", 0, "largest page; 0: 50,000 rows")
+	flags.Int64Var(&cfg.MaxQueryRows, "max-query-rows", 0, "rows above which a request is refused as exceeding server limits; 0: no bound")
 	flags.IntVar(&cfg.Quota.Limit, "quota", 0, "requests per window; 0: no quota")
 	flags.DurationVar(&cfg.Quota.Window, "window", time.Hour, "the quota's window")
 	flags.BoolVar(&cfg.Quota.RetryAfter, "retry-after", true, "name the time to wait in refusals")

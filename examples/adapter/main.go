@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,9 +25,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) int {
-	roles := map[string]func(context.Context, func(string) string, *slog.Logger) error{"coordinator": coordinate, "worker": work}
+	roles := map[string]func(context.Context, func(string) string, *slog.Logger) error{"coordinator": coordinate, "worker": work, "tides": serveTides}
 	if len(args) != 1 || roles[args[0]] == nil {
-		fmt.Fprintln(stderr, "usage: adapter coordinator|worker")
+		fmt.Fprintln(stderr, "usage: adapter coordinator|worker|tides; NATS_URL, TIDES_URL and TIDES_KEY say with whom they speak")
 		return 2
 	}
 	if err := roles[args[0]](ctx, getenv, slog.New(slog.NewTextHandler(stderr, nil))); err != nil {
@@ -73,6 +74,9 @@ func coordinate(ctx context.Context, getenv func(string) string, log *slog.Logge
 }
 
 func work(ctx context.Context, getenv func(string) string, log *slog.Logger) error {
+	if getenv("TIDES_KEY") == "" {
+		return errors.New("TIDES_KEY is not set: every request is signed with it")
+	}
 	w, err := braid.OpenWorker(ctx, braid.WorkerConfig{
 		NATS: nats(getenv), NamedAdapters: adapters(or(getenv("TIDES_URL"), "https://tides.example"), getenv("TIDES_KEY")), Log: log,
 	})
