@@ -28,7 +28,12 @@ type WorkerConfig struct {
 	ConfigDir     string                     // folder of credential files
 	Version       string                     // shown to people
 	Log           *slog.Logger
+
+	room *fetch.Room // shared by the workers of one process; nil: its own
 }
+
+// answerRoom is the memory in bytes for the answers that the workers of a process read at the same time.
+const answerRoom = 256 << 20
 
 // Worker runs items of all services.
 type Worker struct {
@@ -84,6 +89,9 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	if cfg.ID == "" {
 		cfg.ID = processID()
 	}
+	if cfg.room == nil {
+		cfg.room = fetch.NewRoom(answerRoom)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -101,7 +109,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 			})
 		},
 		connect: func(c *service.Collection, t *http.Transport) (service.Adapter, error) {
-			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: time.Now, UserAgent: "braid/" + cfg.Version})
+			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: time.Now, UserAgent: "braid/" + cfg.Version, Room: cfg.room})
 		},
 	}
 	return worker.New(worker.Config{
