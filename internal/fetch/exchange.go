@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -184,10 +183,8 @@ func (e *exchange) page(ctx context.Context, response *http.Response, b *body) (
 // keepOut takes the secrets out of the page's cursor. Rows are data, of which nothing is taken out: a page that repeats a
 // secret in them is refused, because rows are stored and shown to people who may not know it.
 func (e *exchange) keepOut(page *service.Page) (err error) {
-	for _, form := range e.sent.forms(shortestFound) {
-		if bytes.Contains(page.Rows, []byte(form)) {
-			return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept"}
-		}
+	if e.sent.inRows(page.Rows) {
+		return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept"}
 	}
 	switch {
 	case page.Next == "":
