@@ -42,7 +42,8 @@ type Worker struct {
 	id     string
 }
 
-// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there.
+// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there. What a service says behind its
+// answer, which may be a secret, net/http writes to the standard logger of package log: a program sends that to nowhere.
 func OpenWorker(ctx context.Context, cfg WorkerConfig) (*Worker, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

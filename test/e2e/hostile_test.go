@@ -78,7 +78,11 @@ func hostiles() []hostile {
 func TestHostileAnswersNeverMakeAWrongTable(t *testing.T) {
 	t.Parallel()
 	want := calm(t, "csv")
-	for _, h := range hostiles() {
+	all := hostiles()
+	if testing.Short() {
+		all = all[:4]
+	}
+	for _, h := range all {
 		t.Run(h.ask+" "+string(h.kind)+" for ever", func(t *testing.T) {
 			t.Parallel()
 			h.strike(t, 0, h.ever, want[h.ask+".csv"])
