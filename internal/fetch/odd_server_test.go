@@ -78,8 +78,10 @@ func TestOddAnswersAreReadOrRefusedInBoundedTimeAndMemory(t *testing.T) {
 		"chunks and a length":  {say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + length + "\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(onePage), onePage)), ""},
 		"chunks of no size":    {say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + onePage), service.ClassTransient},
 		"chunks of every size": {say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + onePage), service.ClassTransient},
-		"chunks without an end": {say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", len(onePage), onePage)),
-			service.ClassTransient},
+		"chunks without an end": {
+			say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", len(onePage), onePage)),
+			service.ClassTransient,
+		},
 		"chunks with a long trailer": {func(conn net.Conn) {
 			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n", len(onePage), onePage)
 			until(conn, "X-More: "+strings.Repeat("x", 4000)+"\r\n")

@@ -4,30 +4,25 @@ package e2e
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/braidhq/braid/internal/simulator"
-	definitions "github.com/braidhq/braid/pkg/service"
 )
 
 // soon lets a definition try again at once.
 const soon = "\nretry: {attempts: 3, base: 5ms, cap: 10ms}\n"
 
-// definitionOf is the text of a built-in definition, or of the example.
-func definitionOf(t *testing.T, name string) string {
+// mustDefine is the text of a built-in definition, or of the example.
+func mustDefine(t *testing.T, name string) string {
 	t.Helper()
-	if text, have := definitions.Builtin(name); have {
-		return string(text)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "examples", "services", name+".yaml"))
+	text, err := definitionOf(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return text
 }
 
 // suspiciousDesk has every service of the simulator, changed as the pairs say, and tries again at once.
@@ -36,7 +31,7 @@ func suspiciousDesk(t *testing.T, up *upstream, replace ...string) *desk {
 	d := newDesk(t, nil)
 	d.args = append(d.args, "--services-dir", d.path("services"), "--progress", "quiet")
 	for _, s := range simulator.Services() {
-		text := strings.NewReplacer(replace...).Replace(definitionOf(t, s.Name))
+		text := strings.NewReplacer(replace...).Replace(mustDefine(t, s.Name))
 		d.write("services/"+s.Name+".yaml", text+soon)
 		d.args = append(d.args, "--service-url", s.Name+"="+up.root()+s.Base)
 	}

@@ -123,7 +123,7 @@ func TestALinkToAnAliasIsFollowedAtItsHostAndAtAMirrorRefused(t *testing.T) {
 	text := strings.NewReplacer(
 		"base_url: https://api.water.usgs.gov", "base_url: "+up.root(),
 		"- host: api.water.usgs.gov", "- host: "+host+"\n    insecure: true",
-	).Replace(definitionOf(t, "usgs-nwdc"))
+	).Replace(mustDefine(t, "usgs-nwdc"))
 	own.write("services/usgs-nwdc.yaml", text+soon)
 	own.args = append(own.args, "--services-dir", own.path("services"))
 	own.write("q.yaml", a.query)

@@ -77,7 +77,7 @@ func keeping(t *testing.T, d *desk, builtin, base, send, query string) *kept {
 	})
 	host := strings.TrimPrefix(k.up.root(), "http://")
 	rows := map[bool]string{true: "3", false: "30"}[strings.Contains(query, "alerts")] // some pages of each
-	text := definitionOf(t, builtin)
+	text := mustDefine(t, builtin)
 	address, _, _ := strings.Cut(text[strings.Index(text, "base_url: ")+len("base_url: "):], "\n")
 	own, err := url.Parse(address)
 	if err != nil {

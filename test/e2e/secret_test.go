@@ -88,8 +88,15 @@ func (g *guarded) through(t *testing.T, k *kept, s stage) {
 func (g *guarded) faces(t *testing.T, k *kept) {
 	t.Helper()
 	for _, args := range [][]string{
-		{"plan", k.name + ".yaml"}, {"plan", k.name + ".yaml", "--json"}, {"services", "show", k.name}, {"services", "show", k.name, "--json"},
-		{"services", "list", "--json"}, {"services", "check", g.path("services/" + k.name + ".yaml")}, {"list"}, {"list", "--json"}, {"status", "--json"},
+		{"plan", k.name + ".yaml"},
+		{"plan", k.name + ".yaml", "--json"},
+		{"services", "show", k.name},
+		{"services", "show", k.name, "--json"},
+		{"services", "list", "--json"},
+		{"services", "check", g.path("services/" + k.name + ".yaml")},
+		{"list"},
+		{"list", "--json"},
+		{"status", "--json"},
 	} {
 		g.do(args...).mustExit(t, 0)
 	}
