@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,6 +12,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes there what a service says behind its answer, which may be a secret
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops in an orderly way; from then on a second one ends the process at once.
 	context.AfterFunc(ctx, stop)

@@ -24,6 +24,8 @@ type Config struct {
 	Saw func(url string, status int, header http.Header)
 	// Transport is shared by the clients of one service and comes from NewTransport. Nil: a pool of this client's own.
 	Transport *http.Transport
+	// Room bounds the memory for bodies of all clients that share it. Nil: each body has the bound of its definition alone.
+	Room *Room
 }
 
 func (c Config) withDefaults(d *service.Definition) Config {
@@ -94,7 +96,8 @@ func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, at service
 	}
 	ctx, watch := watchOver(ctx, c.definition.Timeouts)
 	defer watch.stop()
-	e := &exchange{client: c, watch: watch, at: at, request: request}
+	e := &exchange{client: c, watch: watch, at: at, request: request, share: share{room: c.cfg.Room}}
+	defer e.share.giveBack()
 	page, err := e.run(ctx)
 	if err != nil {
 		return service.Page{}, e.tell(err)

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ type exchange struct {
 	request service.Request // its URL is where the exchange stands, and has no secret in it
 	sent    secrets         // all secrets that were sent, to keep them out of what is told
 	absent  []service.Credential
+	share   share // of the memory for bodies
 }
 
 func (e *exchange) run(ctx context.Context) (service.Page, error) {
@@ -138,7 +138,7 @@ func (e *exchange) answer(ctx context.Context, response *http.Response) (page se
 // readStart reads what is needed to tell the class: all of a success, and the beginning of anything else. A refusal whose
 // body breaks off or stalls is told by its status all the same.
 func (e *exchange) readStart(ctx context.Context, response *http.Response, success bool) (*body, []byte, error) {
-	b, err := newBody(response, e.watch)
+	b, err := newBody(response, e.watch, &e.share)
 	if err != nil {
 		if success || isUnwanted(ctx) {
 			return nil, nil, e.unreadable(ctx, response.StatusCode, err)
@@ -149,7 +149,7 @@ func (e *exchange) readStart(ctx context.Context, response *http.Response, succe
 	if !success {
 		limit = min(limit, maxRefusalBytes)
 	}
-	data, ended, err := b.read(limit)
+	data, ended, err := b.read(ctx, limit)
 	switch {
 	case err != nil && (success || isUnwanted(ctx)):
 		return nil, nil, e.unreadable(ctx, response.StatusCode, err)
@@ -162,7 +162,7 @@ func (e *exchange) readStart(ctx context.Context, response *http.Response, succe
 // page decodes a body that the definition calls ok.
 func (e *exchange) page(ctx context.Context, response *http.Response, b *body) (service.Page, error) {
 	limit := e.client.collection.Limits.ResponseBytes
-	data, ended, err := b.read(limit)
+	data, ended, err := b.read(ctx, limit)
 	if err != nil {
 		return service.Page{}, e.unreadable(ctx, response.StatusCode, err)
 	}
@@ -183,10 +183,8 @@ func (e *exchange) page(ctx context.Context, response *http.Response, b *body) (
 // keepOut takes the secrets out of the page's cursor. Rows are data, of which nothing is taken out: a page that repeats a
 // secret in them is refused, because rows are stored and shown to people who may not know it.
 func (e *exchange) keepOut(page *service.Page) (err error) {
-	for _, form := range e.sent.forms(shortestFound) {
-		if bytes.Contains(page.Rows, []byte(form)) {
-			return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept"}
-		}
+	if e.sent.inRows(page.Rows) {
+		return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept"}
 	}
 	switch {
 	case page.Next == "":

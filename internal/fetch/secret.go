@@ -1,9 +1,8 @@
 package fetch
 
 import (
+	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -145,48 +144,82 @@ const (
 	shortestFound  = 8
 )
 
-// forms are the ways in which secrets may be written, of so many bytes at least, longest first.
-func (s secrets) forms(shortest int) []string {
-	var forms []string
+// texts are what must not be told of the secrets, of so many bytes at least.
+func (s secrets) texts(shortest int) []string {
+	var texts []string
 	for _, secret := range s {
-		plain := []string{secret.value}
+		texts = append(texts, secret.value)
 		if secret.credential.Send.Basic {
 			_, password, _ := strings.Cut(secret.value, ":")
-			plain = append(plain, password, base64.StdEncoding.EncodeToString([]byte(secret.value)))
+			texts = append(texts, password)
 		}
-		for _, text := range plain {
-			quoted := fmt.Sprintf("%q", text)
-			forms = append(forms, text, url.QueryEscape(text), url.PathEscape(text), quoted[1:len(quoted)-1])
-			if inJSON, err := json.Marshal(text); err == nil {
-				inner := string(inJSON[1 : len(inJSON)-1])
-				forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
-			}
-		}
+		texts = append(texts, base64.RawStdEncoding.EncodeToString([]byte(secret.value)), base64.RawURLEncoding.EncodeToString([]byte(secret.value)))
 	}
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
-	return slices.DeleteFunc(slices.Compact(forms), func(form string) bool { return len(form) < shortest })
+	return slices.DeleteFunc(slices.Compact(texts), func(text string) bool { return len(text) < shortest })
 }
 
-// in tells whether a text has a secret in it.
+// in tells whether a text has a secret in it, in whatever spelling.
 func (s secrets) in(text string) bool {
-	return slices.ContainsFunc(s.forms(shortestFound), func(form string) bool { return strings.Contains(text, form) })
+	if len(s) == 0 {
+		return false
+	}
+	found := plainOf(text).text
+	return slices.ContainsFunc(s.texts(shortestFound), func(secret string) bool {
+		// The end of one that is not escaped may look like an escape together with what follows.
+		return strings.Contains(text, secret) || bytes.Contains(found, plainOf(secret).text)
+	})
+}
+
+// inRows is in for a text that may be very long: it looks closely only where the part of a secret stands that no spelling
+// changes. So it overlooks a secret of which characters are escaped that need not be.
+func (s secrets) inRows(rows []byte) bool {
+	for _, secret := range s.texts(shortestFound) {
+		part, span := []byte(anchor(secret)), 64+16*len(secret)
+		if len(part) < shortestHidden {
+			if s.in(string(rows)) {
+				return true
+			}
+			continue
+		}
+		for from := 0; from < len(rows); {
+			at := bytes.Index(rows[from:], part)
+			if at < 0 {
+				break
+			}
+			at += from
+			if s.in(string(rows[max(0, at-span):min(len(rows), at+4*span)])) {
+				return true
+			}
+			from = at + 3*span
+		}
+	}
+	return false
 }
 
 const hidden = "[hidden]"
 
-// hide takes the secrets out of a text, also the beginning of one where the text was cut off.
+// hide takes the secrets out of a text, in whatever spelling, also the beginning of one where the text was cut off.
 func (s secrets) hide(text string) string {
-	forms := s.forms(shortestHidden)
-	for _, form := range forms {
-		text = strings.ReplaceAll(text, form, hidden)
-	}
-	body := strings.TrimRight(text, `"…`)
-	for _, form := range forms {
-		for n := len(form) - 1; n >= shortestHidden; n-- {
-			if before, cut := strings.CutSuffix(body, form[:n]); cut {
-				return before + hidden + text[len(body):]
-			}
-		}
+	for _, secret := range s.texts(shortestHidden) {
+		text = hideOne(strings.ReplaceAll(text, secret, hidden), plainOf(secret).text)
 	}
 	return text
+}
+
+func hideOne(text string, secret []byte) string {
+	p := plainOf(text)
+	var out strings.Builder
+	kept := 0
+	for at := 0; at < len(p.text); at++ {
+		if n := matched(p.text[at:], secret, shortestHidden); n > 0 {
+			out.WriteString(text[kept:p.from[at]])
+			out.WriteString(hidden)
+			at += n - 1
+			kept = p.from[at+1]
+		}
+	}
+	if kept == 0 {
+		return text
+	}
+	return out.String() + text[kept:]
 }

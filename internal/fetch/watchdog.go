@@ -65,6 +65,9 @@ func (w *watchdog) connected() {
 
 func (w *watchdog) received() { w.stalled.Reset(w.timeouts.Stall) }
 
+// pause lets a stall be none until something is received.
+func (w *watchdog) pause() { w.stalled.Stop() }
+
 func (w *watchdog) stop() {
 	w.connecting.Stop()
 	w.stalled.Stop()

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/internal/worker"
 )
 
@@ -78,6 +79,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		return err
 	}
 	e.Local = &Local{engine: engine, bus: b}
+	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {
 		b, err := e.join(ctx, fmt.Sprintf("worker %d", i))
 		if err != nil {
@@ -85,7 +87,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		}
 		w, err := newWorker(b, WorkerConfig{
 			Concurrency: e.cfg.Concurrency, Grace: e.cfg.Grace, Getenv: e.cfg.Getenv, ConfigDir: e.cfg.ConfigDir,
-			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log,
+			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log, room: room,
 		})
 		if err != nil {
 			return err

@@ -28,7 +28,12 @@ type WorkerConfig struct {
 	ConfigDir     string                     // folder of credential files
 	Version       string                     // shown to people
 	Log           *slog.Logger
+
+	room *fetch.Room // shared by the workers of one process; nil: its own
 }
+
+// answerRoom is the memory in bytes for the answers that the workers of a process read at the same time.
+const answerRoom = 256 << 20
 
 // Worker runs items of all services.
 type Worker struct {
@@ -37,7 +42,8 @@ type Worker struct {
 	id     string
 }
 
-// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there.
+// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there. What a service says behind its
+// answer, which may be a secret, net/http writes to the standard logger of package log: a program sends that to nowhere.
 func OpenWorker(ctx context.Context, cfg WorkerConfig) (*Worker, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -84,6 +90,9 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	if cfg.ID == "" {
 		cfg.ID = processID()
 	}
+	if cfg.room == nil {
+		cfg.room = fetch.NewRoom(answerRoom)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -101,7 +110,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 			})
 		},
 		connect: func(c *service.Collection, t *http.Transport) (service.Adapter, error) {
-			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: time.Now, UserAgent: "braid/" + cfg.Version})
+			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: time.Now, UserAgent: "braid/" + cfg.Version, Room: cfg.room})
 		},
 	}
 	return worker.New(worker.Config{

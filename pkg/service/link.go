@@ -9,8 +9,8 @@ import (
 const maxLinkBytes = 64 << 10
 
 // FollowLink resolves a link or redirect that was found at pageURL and gives the URL to request. The link must lead to
-// a listed host; an alias is rewritten to its host. The URL is https, except on a host that is declared insecure; user
-// information and fragment are removed. The error wraps ErrLink and names the host.
+// a listed host; an alias is rewritten to its host. The URL is https, except on a host that is declared insecure, where it is what
+// the link says, and for an alias what the page is; user information and fragment are removed. The error wraps ErrLink and names the host.
 func (d *Definition) FollowLink(pageURL, link string) (string, error) {
 	if len(link) > maxLinkBytes {
 		return "", fmt.Errorf("%w: it has %d bytes, at most %d", ErrLink, len(link), maxLinkBytes)
@@ -34,8 +34,11 @@ func (d *Definition) FollowLink(pageURL, link string) (string, error) {
 	target.Host = host.address(target, alias)
 	// Servers behind a proxy often write http into their links. Following it in the clear would be wrong, and refusing
 	// it would end a walk that https can go on with.
-	if !host.Insecure {
+	switch {
+	case !host.Insecure:
 		target.Scheme = "https"
+	case alias && hostKey(target.Host) == hostKey(page.Host):
+		target.Scheme = page.Scheme // how the alias is reached says nothing of the host, and the page came from there
 	}
 	return target.String(), nil
 }

@@ -72,6 +72,20 @@ func TestALinkIsFollowedToListedHostsOnly(t *testing.T) {
 	}
 }
 
+func TestALinkToTheAliasOfAnInsecureHostIsFollowedAsItsPageWas(t *testing.T) {
+	d := linkedDefinition(t, "{host: api.example.org, credentials: [key]}, {host: '127.0.0.1:8089', aliases: [old.example.org], insecure: true}")
+	for _, test := range []struct{ page, link, want string }{
+		{"http://127.0.0.1:8089/a", "https://old.example.org/b", "http://127.0.0.1:8089/b"},
+		{"https://127.0.0.1:8089/a", "http://old.example.org/b", "https://127.0.0.1:8089/b"},
+		{"https://api.example.org/a", "https://old.example.org/b", "https://127.0.0.1:8089/b"},
+		{"http://127.0.0.1:8089/a", "https://127.0.0.1:8089/b", "https://127.0.0.1:8089/b"},
+	} {
+		if got, err := d.FollowLink(test.page, test.link); err != nil || got != test.want {
+			t.Errorf("%s at %s: got %q, %v, want %q", test.link, test.page, got, err, test.want)
+		}
+	}
+}
+
 func TestAKeyGoesByHTTPAlone(t *testing.T) {
 	d := linkedDefinition(t, "{host: api.example.org, credentials: [key], insecure: true}")
 	for url, want := range map[string]bool{
