@@ -66,7 +66,11 @@ func (c *chunk) giveUp(answer *service.ResponseError) error {
 	case answer.GivesUpAs != "" && answer.GivesUpAs != service.ClassTransient:
 		return c.refused(answer, answer.GivesUpAs)
 	}
-	return c.interrupt(messages.ServiceInterrupted, answer.Status, answer.Message, time.Time{})
+	var until time.Time
+	if answer.RetryAfter > 0 {
+		until = c.hintedUntil(answer.RetryAfter)
+	}
+	return c.interrupt(messages.ServiceInterrupted, answer.Status, answer.Message, until)
 }
 
 // refused ends the item by an answer that would come again every time: it is split when it can be and that helps.
@@ -202,8 +206,10 @@ func (c *chunk) quotaUntil(answer *service.ResponseError) time.Time {
 	if wait <= 0 {
 		wait = c.up.QuotaWait
 	}
-	return c.w.ports.Now().Add(min(wait, maxGate))
+	return c.hintedUntil(wait)
 }
+
+func (c *chunk) hintedUntil(wait time.Duration) time.Time { return c.w.ports.Now().Add(min(wait, maxGate)) }
 
 // waitForGate waits out a short closure with the item in hand, and gives the item up for a long one.
 func (c *chunk) waitForGate(ctx context.Context, gate *messages.Gate) error {
