@@ -212,7 +212,9 @@ func (c *chunk) quotaUntil(answer *service.ResponseError) time.Time {
 	return c.hintedUntil(wait)
 }
 
-func (c *chunk) hintedUntil(wait time.Duration) time.Time { return c.w.ports.Now().Add(min(wait, maxGate)) }
+func (c *chunk) hintedUntil(wait time.Duration) time.Time {
+	return c.w.ports.Now().Add(min(wait, maxGate))
+}
 
 // outOfQuota gives the item up that was refused for quota, when the gate is closed for long. What the query does by now, but for
 // being cancelled, makes no difference: a refusal that was met speaks, whichever item of the query was first to stop it.
