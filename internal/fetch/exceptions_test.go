@@ -19,8 +19,8 @@ import (
 
 // exceptionCase is one recorded judgement about an exception of the client, which a few words describe.
 type exceptionCase struct {
-	ID string
-	In struct{ Exception string }
+	ID     string
+	In     struct{ Exception string }
 	Expect judgement
 }
 
