@@ -19,6 +19,7 @@ import (
 
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -244,10 +245,29 @@ func (a *app) checkEmbedded() error {
 		return usage("--workers is %d; use at least 1, or 0 with --listen for workers of other processes", e.workers)
 	case e.concurrency < 1:
 		return usage("--concurrency is %d; use at least 1", e.concurrency)
-	case e.inFlight < 0:
+	case e.inFlight < 0, e.inFlight == 0 && a.origins["in-flight"] != settings.FromDefault:
 		return usage("--in-flight is %d; use at least 1", e.inFlight)
 	}
 	return nil
+}
+
+// askInFlight puts the number of requests at a time into a query: flag and environment outrank what its file says, and the
+// settings file is for queries that say nothing.
+func (a *app) askInFlight(spec *query.Spec) {
+	if a.origins["in-flight"] == settings.FromFile && spec.Run.InFlight > 0 {
+		return
+	}
+	if a.embedded.inFlight > 0 {
+		spec.Run.InFlight = a.embedded.inFlight
+	}
+}
+
+// operatorsInFlight is the number that holds for all queries of this process, whatever they ask for; 0: there is none.
+func (a *app) operatorsInFlight() int {
+	if a.origins["in-flight"] == settings.FromFile {
+		return 0
+	}
+	return a.embedded.inFlight
 }
 
 func (a *app) definitions() braid.Definitions {

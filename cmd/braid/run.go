@@ -49,9 +49,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 			if err := a.saveGiven(k, p); err != nil {
 				return err
 			}
-			if a.embedded.inFlight > 0 {
-				p.spec.Run.InFlight = a.embedded.inFlight
-			}
+			a.askInFlight(p.spec)
 			if wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}

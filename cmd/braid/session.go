@@ -30,7 +30,7 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 		return &session{Coordinator: client, app: a}, nil
 	}
 	e, err := braid.OpenEmbedded(ctx, braid.EmbeddedConfig{
-		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.embedded.inFlight,
+		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.operatorsInFlight(),
 		Listen: a.embedded.listen, FastSync: a.embedded.fastSync, LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
 		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
 	})

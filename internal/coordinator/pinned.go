@@ -57,10 +57,10 @@ func prepare(spec *query.Spec, definition []byte, adapters map[string]Adapter, i
 	if p.plan, err = p.divide(); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	if inFlight > 0 {
+	switch { // the operator's number holds, whatever a query asks for
+	case inFlight > 0:
 		p.slots = inFlight
-	}
-	if spec.Run.InFlight > 0 {
+	case spec.Run.InFlight > 0:
 		p.slots = spec.Run.InFlight
 	}
 	if len(d.Quotas) > 0 {

@@ -177,3 +177,13 @@ func TestThePlansQuotaTellsWhoseLimitIsBelieved(t *testing.T) {
 		})
 	}
 }
+
+func TestAPlanReckonsWithTheNumberOfRequestsThatWillHold(t *testing.T) {
+	for _, c := range []struct{ operator, query, want int }{{0, 0, 4}, {0, 2, 2}, {3, 0, 3}, {3, 2, 3}} {
+		spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", Values: service.Values{"site": {"1"}}, Run: query.Run{InFlight: c.query}}
+		s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{InFlight: c.operator, Now: time.Now()})
+		if err != nil || s.InFlight != c.want {
+			t.Errorf("operator %d, query %d: %+v, %v, want %d at a time", c.operator, c.query, s, err, c.want)
+		}
+	}
+}

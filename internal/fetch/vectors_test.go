@@ -22,15 +22,19 @@ type statusCase struct {
 		JSON    json.RawMessage   `json:"body_json"`
 		Text    string            `json:"body_text"`
 	} `json:"in"`
-	Expect struct {
-		Error      *string  `json:"error"`
-		RetryAfter *float64 `json:"retry_after"`
-		Retried    bool     `json:"retried_inline"`
-		Resumable  bool     `json:"resumable"`
-	} `json:"expect"`
+	Expect judgement `json:"expect"`
 }
 
-func statusCases(t *testing.T) []statusCase {
+type judgement struct {
+	Error        *string  `json:"error"`
+	RetryAfter   *float64 `json:"retry_after"`
+	Retried      bool     `json:"retried_inline"`
+	Resumable    bool     `json:"resumable"`
+	Interruption string   `json:"interruption"`
+}
+
+// vectors reads the cases of a kind.
+func vectors[C any](t *testing.T, kind string, least int) []C {
 	t.Helper()
 	data, err := os.ReadFile("testdata/classify.json")
 	if err != nil {
@@ -42,29 +46,29 @@ func statusCases(t *testing.T) []statusCase {
 	if err := json.Unmarshal(data, &set); err != nil {
 		t.Fatal(err)
 	}
-	var cases []statusCase
+	var cases []C
 	for _, raw := range set.Cases {
 		var head struct{ Kind string }
 		if err := json.Unmarshal(raw, &head); err != nil {
 			t.Fatal(err)
 		}
-		if head.Kind != "http_status" {
-			continue // of another form
+		if head.Kind != kind {
+			continue // of another form; fan-outs are of internal/coordinator
 		}
-		var c statusCase
+		var c C
 		if err := json.Unmarshal(raw, &c); err != nil {
 			t.Fatal(err)
 		}
 		cases = append(cases, c)
 	}
-	if len(cases) == 0 {
-		t.Fatal("no case of a status")
+	if len(cases) < least {
+		t.Fatalf("only %d cases of %s", len(cases), kind)
 	}
 	return cases
 }
 
 func TestAStatusIsJudgedAsByTheRecordedClient(t *testing.T) {
-	for _, c := range statusCases(t) {
+	for _, c := range vectors[statusCase](t, "http_status", 70) {
 		t.Run(c.ID, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 				for name, value := range c.In.Headers {

@@ -112,7 +112,7 @@ func Key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 // Variable is the name of a flag's setting in the environment.
 func Variable(flag string) string { return "BRAID_" + strings.ToUpper(Key(flag)) }
 
-// Apply fills the flags that were not given. file may be nil. It returns where each flag's value came from. The error
+// Apply fills the flags that were not given. A variable that is empty or blank says nothing. file may be nil. It returns where each flag's value came from. The error
 // names the variable or the file's key, and never shows a value.
 func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[string]Origin, error) {
 	origins := map[string]Origin{}
@@ -123,9 +123,9 @@ func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[st
 			origins[flag.Name] = FromFlag
 		case !isSetting(flag):
 			origins[flag.Name] = FromDefault
-		case getenv(Variable(flag.Name)) != "":
+		case strings.TrimSpace(getenv(Variable(flag.Name))) != "":
 			origins[flag.Name] = FromEnv
-			errs = append(errs, set(flags, flag, []string{getenv(Variable(flag.Name))}, Variable(flag.Name)))
+			errs = append(errs, set(flags, flag, []string{inVariable(flag, getenv)}, Variable(flag.Name)))
 		case file != nil && len(file.values[Key(flag.Name)]) > 0:
 			origins[flag.Name] = FromFile
 			errs = append(errs, set(flags, flag, file.values[Key(flag.Name)], file.Name+": "+Key(flag.Name)))
@@ -134,6 +134,15 @@ func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[st
 		}
 	})
 	return origins, errors.Join(errs...)
+}
+
+// inVariable gives the value of a flag's variable. White space around it belongs to a text, and to nothing else.
+func inVariable(flag *pflag.Flag, getenv func(string) string) string {
+	value := getenv(Variable(flag.Name))
+	if strings.HasPrefix(flag.Value.Type(), "string") {
+		return value
+	}
+	return strings.TrimSpace(value)
 }
 
 func set(flags *pflag.FlagSet, flag *pflag.Flag, values []string, source string) error {

@@ -97,6 +97,10 @@ func TestAnEmptyVariableAndAKeyWithoutAValueSayNothing(t *testing.T) {
 	if err != nil || got.Slots != 4 || origins["slots"] != settings.FromDefault || origins["wait"] != settings.FromDefault {
 		t.Errorf("%+v from %v, %v", got, origins, err)
 	}
+	got, origins, err = resolved(t, nil, map[string]string{"BRAID_SLOTS": " \t", "BRAID_WAIT": " 2s\n", "BRAID_LISTEN_ON": " a "}, "")
+	if err != nil || got.Slots != 4 || origins["slots"] != settings.FromDefault || got.Wait != 2*time.Second || got.Listen != " a " {
+		t.Errorf("%+v from %v, %v", got, origins, err)
+	}
 	if _, _, err := resolved(t, nil, nil, "# nothing but a comment\n"); err != nil {
 		t.Error(err)
 	}

@@ -301,6 +301,26 @@ func TestAWalkThatHasBegunIsFinishedWhenTheQueryStops(t *testing.T) {
 	}
 }
 
+func TestARefusalForQuotaIsToldWhenTheQueryIsStoppingAlready(t *testing.T) {
+	r := newRig(t, 1, calm)
+	heard := make(chan messages.QueryState, 10)
+	sent := make(chan struct{})
+	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
+		close(sent)
+		for testkit.Receive(t, "word of the query", heard) != messages.Stopping {
+		}
+		return service.Page{}, &service.ResponseError{Class: service.ClassQuota, Status: 429, RetryAfter: time.Hour, Message: "1000 an hour"}
+	}), func(s *setup) {
+		s.ports = func(p *worker.Ports) { p.Records = testkit.Hearing{Records: p.Records, Heard: heard} }
+	})
+	r.publish(items(1)...)
+	testkit.Receive(t, "request", onClose(sent))
+	r.setState(messages.Stopping)
+	if m := r.interrupted(1)[0]; m.Kind != messages.QuotaExhausted || m.Until.IsZero() {
+		t.Errorf("interruption %+v, want one for quota", m)
+	}
+}
+
 func TestACancelEndsABackoff(t *testing.T) {
 	r := newRig(t, 1, calm)
 	sent := make(chan struct{}, 1)

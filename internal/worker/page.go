@@ -42,6 +42,9 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 			if err := c.closeGate(ctx, answer); err != nil {
 				return service.Page{}, err
 			}
+			if err := c.outOfQuota(); err != nil {
+				return service.Page{}, err
+			}
 			continue
 		case service.ClassTransient, service.ClassBadPage:
 			next := budget.After(retry.Evidence{Kind: retry.Transient, Hint: answer.RetryAfter}, c.w.ports.Now())
@@ -66,7 +69,11 @@ func (c *chunk) giveUp(answer *service.ResponseError) error {
 	case answer.GivesUpAs != "" && answer.GivesUpAs != service.ClassTransient:
 		return c.refused(answer, answer.GivesUpAs)
 	}
-	return c.interrupt(messages.ServiceInterrupted, answer.Status, answer.Message, time.Time{})
+	var until time.Time
+	if answer.RetryAfter > 0 {
+		until = c.hintedUntil(answer.RetryAfter)
+	}
+	return c.interrupt(messages.ServiceInterrupted, answer.Status, answer.Message, until)
 }
 
 // refused ends the item by an answer that would come again every time: it is split when it can be and that helps.
@@ -202,7 +209,25 @@ func (c *chunk) quotaUntil(answer *service.ResponseError) time.Time {
 	if wait <= 0 {
 		wait = c.up.QuotaWait
 	}
+	return c.hintedUntil(wait)
+}
+
+func (c *chunk) hintedUntil(wait time.Duration) time.Time {
 	return c.w.ports.Now().Add(min(wait, maxGate))
+}
+
+// outOfQuota gives the item up that was refused for quota, when the gate is closed for long. What the query does by now, but for
+// being cancelled, makes no difference: a refusal that was met speaks, whichever item of the query was first to stop it.
+func (c *chunk) outOfQuota() error {
+	if err := c.wanted(); errors.Is(err, errDropped) {
+		return err
+	}
+	now := c.w.ports.Now()
+	gate := c.w.board.closed(c.gate(), now)
+	if gate == nil || gate.Until.Sub(now) <= c.w.cfg.ShortWait {
+		return nil
+	}
+	return c.interrupt(messages.QuotaExhausted, gate.Status, gate.Reason, gate.Until)
 }
 
 // waitForGate waits out a short closure with the item in hand, and gives the item up for a long one.

@@ -253,11 +253,28 @@ func TestWhatPassesIsTriedAgainAndThenInterrupts(t *testing.T) {
 			if h, _ := r.result(1); h.Requests != 3 {
 				t.Errorf("position 1 took %d requests, want 3", h.Requests)
 			}
+			if !m.Until.IsZero() {
+				t.Errorf("the service named no time, and the interruption %s", m.Until)
+			}
 			r.queueIsEmpty()
 			if r.hasResult(0) {
 				t.Error("the interrupted position has a result")
 			}
 		})
+	}
+}
+
+func TestAnInterruptionTellsTheTimeThatTheServiceNamed(t *testing.T) {
+	r := newRig(t, 1, calm)
+	// Too long for a retry. What is beyond a day is not believed.
+	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
+		return service.Page{}, &service.ResponseError{Class: service.ClassTransient, Status: 503, RetryAfter: 48 * time.Hour, Message: "closed"}
+	}), nil)
+	before := time.Now()
+	r.publish(items(1)...)
+	m := r.interrupted(1)[0]
+	if m.Kind != messages.ServiceInterrupted || m.Requests != 1 || m.Until.Before(before.Add(24*time.Hour)) || m.Until.After(time.Now().Add(24*time.Hour)) {
+		t.Errorf("interruption %+v, want one of the service after 1 request, until tomorrow", m)
 	}
 }
 

@@ -31,13 +31,19 @@ func newDuplicates(shape Shape, l *layout) *duplicates {
 		columns: l.columns, rule: shape.OnDuplicate, newest: -1,
 		stays: make(map[keyDigest]int64), row: make(Row, len(l.columns)),
 	}
-	for _, name := range shape.Key {
-		if i, found := l.index[name]; found && i != dropped && l.seen[name] {
-			d.key = append(d.key, i)
-		}
-	}
 	if i, found := l.index[shape.NewestBy]; found && shape.OnDuplicate == KeepNewest {
 		d.newest = i
+	}
+	for _, name := range shape.Key {
+		i, found := l.index[name]
+		switch {
+		case found && i != dropped && l.seen[name]:
+			d.key = append(d.key, i)
+		case shape.OnDuplicate != FailIfDifferent:
+			// Without this part rows that differ would have one key, and be left out in silence.
+			d.key = nil
+			return d
+		}
 	}
 	return d
 }

@@ -41,8 +41,10 @@ type DuplicateRule string
 
 // The rules for duplicates; the zero value is KeepFirst.
 const (
-	KeepFirst       DuplicateRule = "keep_first" // the first in position order
-	KeepNewest      DuplicateRule = "newest"     // the one with the greatest value in Shape.NewestBy; the first of equals
+	KeepFirst  DuplicateRule = "keep_first" // the first in position order
+	KeepNewest DuplicateRule = "newest"     // the one with the greatest value in Shape.NewestBy; the first of equals
+	// FailIfDifferent lets the first of equal rows stay, and fails where rows of one key differ. Since nothing is lost in silence
+	// by it, a part of the key whose column no row has does not count: services may have one of several columns in an answer.
 	FailIfDifferent DuplicateRule = "fail_if_different"
 )
 
@@ -62,7 +64,7 @@ type Operation struct {
 type Shape struct {
 	Fields      []Field
 	Unknown     UnknownRule
-	Key         []string // a row with any null key part is never a duplicate; a part counts only when some row has the column
+	Key         []string // a row with any null key part is never a duplicate; see FailIfDifferent for a part that no row has
 	OnDuplicate DuplicateRule
 	NewestBy    string
 	Finalize    []Operation

@@ -228,7 +228,7 @@ func TestACancelledBuildGivesItsCause(t *testing.T) {
 func TestDuplicatesFollowTheirRule(t *testing.T) {
 	shape := Shape{
 		Fields: []Field{{Name: "k", Type: Text}, {Name: "t", Type: Timestamp}, {Name: "m", Type: Timestamp}, {Name: "v", Type: Decimal}},
-		Key:    []string{"k", "t", "absent"},
+		Key:    []string{"k", "t"},
 	}
 	seen := []string{"k", "t", "m", "v"}
 	rows := []string{
@@ -253,7 +253,7 @@ func TestDuplicatesFollowTheirRule(t *testing.T) {
 	if got := values(KeepNewest, "m"); got != "v:decimal 2 3 4" {
 		t.Errorf("newest: %s", got)
 	}
-	shape.OnDuplicate = FailIfDifferent
+	shape.OnDuplicate, shape.Key = FailIfDifferent, []string{"k", "t", "absent"}
 	_, err := Build(t.Context(), shape, seen, chunksOf(rows...))
 	wantError(t, err, ErrDifferentDuplicates, `k="a", t="2020-01-01T01:00:00+01:00", column "t"`)
 	_, err = Build(t.Context(), shape, seen, chunksOf(rows[0], rows[1], rows[0], rows[1]))
@@ -262,15 +262,22 @@ func TestDuplicatesFollowTheirRule(t *testing.T) {
 	}
 }
 
-func TestAKeyPartCountsOnlyWhenItsColumnExists(t *testing.T) {
-	table := build(t, Shape{Key: []string{"gone", "id"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`, `{"id":1}`)
-	wantTable(t, table, "id:text", "1")
-	table = build(t, Shape{Key: []string{"gone"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`)
-	wantTable(t, table, "id:text", "1", "1")
+func TestAKeyPartThatNoRowHasNeverMakesDifferentRowsOne(t *testing.T) {
 	// A declared column is in every table; what counts is whether the service sends it.
-	declared := []Field{{Name: "id", Type: Text}, {Name: "year", Type: Text}}
-	table = build(t, Shape{Fields: declared, Key: []string{"id", "year"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`)
-	wantTable(t, table, "id:text year:text", "1 ∅")
+	declared := []Field{{Name: "id", Type: Text}, {Name: "v", Type: Text}, {Name: "year", Type: Text}, {Name: "m", Type: Int64}}
+	equal := []string{`{"id":"1","v":"a"}`, `{"id":"1","v":"a"}`}
+	for _, rule := range []DuplicateRule{"", KeepFirst, KeepNewest} {
+		shape := Shape{Fields: declared, Key: []string{"id", "year"}, OnDuplicate: rule, NewestBy: "m"}
+		wantTable(t, build(t, shape, []string{"id", "v"}, equal...), "id:text v:text year:text m:int64", "1 a ∅ ∅", "1 a ∅ ∅")
+	}
+	for _, key := range [][]string{{"id", "year"}, {"gone", "id"}} {
+		shape := Shape{Fields: declared, Key: key, OnDuplicate: FailIfDifferent}
+		wantTable(t, build(t, shape, []string{"id", "v"}, equal...), "id:text v:text year:text m:int64", "1 a ∅ ∅")
+		_, err := Build(t.Context(), shape, []string{"id", "v"}, chunksOf(equal[0], `{"id":"1","v":"b"}`))
+		wantError(t, err, ErrDifferentDuplicates, `column "v" is "a" and "b"`)
+	}
+	table := build(t, Shape{Key: []string{"gone"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`)
+	wantTable(t, table, "id:text", "1", "1")
 }
 
 func TestTheZoneOfAFieldIsForTimesWithoutAnOffset(t *testing.T) {

@@ -97,14 +97,19 @@ func (m *Query) Validate() error {
 // serviceWait is how long after an interruption that named no time a query is tried again.
 const serviceWait = 30 * time.Second
 
-// ResumeAt is when an interrupted query may go on: the time that its stop names, or else a little later than the stop.
-// It is zero when waiting is not what the query needs.
+// ResumeAt is when an interrupted query may go on: the time that its stop names, or else a little later than the stop. A service
+// that failed in spite of all retries is given that little time even where it named less. It is zero when waiting is not what the query needs.
 func (m *Query) ResumeAt() time.Time {
 	switch {
 	case m.State != Interrupted || m.Stop == nil:
+	case m.Stop.Kind == string(ServiceInterrupted):
+		if rested := m.Stop.At.Add(serviceWait); m.Stop.Until.Before(rested) {
+			return rested
+		}
+		return m.Stop.Until
 	case !m.Stop.Until.IsZero():
 		return m.Stop.Until
-	case m.Stop.Kind == string(ServiceInterrupted), m.Stop.Kind == string(QuotaExhausted):
+	case m.Stop.Kind == string(QuotaExhausted):
 		return m.Stop.At.Add(serviceWait)
 	}
 	return time.Time{}

@@ -25,3 +25,26 @@ func TestWaitingAddsUpUntilAPositionIsCompleted(t *testing.T) {
 		t.Error("gave up although a position was completed")
 	}
 }
+
+func TestAServiceThatNamedATimeIsNotAskedBefore(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		kind        messages.InterruptionKind
+		named, want time.Duration
+	}{
+		{messages.ServiceInterrupted, 0, 30 * time.Second},
+		{messages.ServiceInterrupted, time.Second, 30 * time.Second}, // it failed in spite of all retries
+		{messages.ServiceInterrupted, time.Hour, time.Hour},
+		{messages.QuotaExhausted, 0, 30 * time.Second},
+		{messages.QuotaExhausted, time.Second, time.Second},
+	} {
+		stop := &messages.Stop{Kind: string(c.kind), At: at}
+		if c.named > 0 {
+			stop.Until = at.Add(c.named)
+		}
+		q := &messages.Query{State: messages.Interrupted, Stop: stop}
+		if got := q.ResumeAt().Sub(at); got != c.want {
+			t.Errorf("%s that named %s: goes on after %s, want %s", c.kind, c.named, got, c.want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 const maxHeaderLen = 64 // bytes of a Retry-After worth reading
 
 // ParseRetryAfter reads the value of a Retry-After header: decimal seconds, or an HTTP date (of RFC 1123, RFC 850 or
-// asctime, with or without seconds; GMT when it names no zone) that is compared with now. It is false when there is no
+// asctime, with or without seconds or the day of the week; GMT when it names no zone) that is compared with now. It is false when there is no
 // hint to follow: no value, zero, a negative number, a date that is not ahead, or anything malformed. A wait too long for
 // a time.Duration is the longest there is.
 func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
@@ -54,7 +54,7 @@ func notDecimal(r rune) bool { return r != '.' && (r < '0' || r > '9') }
 func parseDate(text string) (time.Time, bool) {
 	for _, layout := range [...]string{
 		time.RFC1123, time.RFC1123Z, "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 2006 15:04 -0700",
-		"Mon, 2 Jan 2006 15:04:05", time.RFC850, time.ANSIC,
+		"Mon, 2 Jan 2006 15:04:05", "2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", time.RFC850, time.ANSIC,
 	} {
 		date, err := time.ParseInLocation(layout, text, time.UTC)
 		if err != nil {

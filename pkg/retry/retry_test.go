@@ -30,6 +30,8 @@ func TestARetryAfterIsReadInAllItsForms(t *testing.T) {
 		"Mon, 17 Aug 2026 12:00:30 GMT":  30 * time.Second,
 		"Mon, 17 Aug 2026 12:00:30 UTC":  30 * time.Second,
 		"Mon, 17 Aug 2026 12:00:30":      30 * time.Second,
+		"17 Aug 2026 12:00:30 GMT":       30 * time.Second,
+		"17 Aug 2026 08:00:30 -0400":     30 * time.Second,
 		"Mon Aug 17 12:00:30 2026":       30 * time.Second,
 		"Monday, 17-Aug-26 12:00:30 GMT": 30 * time.Second,
 		"Mon, 17 Aug 2026 05:00:30 PDT":  30 * time.Second,

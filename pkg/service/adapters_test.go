@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -210,12 +211,24 @@ func rendered(end string, dateOnly bool) string {
 }
 
 func TestPlacesOfWaterUseAreSentAsTheRecordedClientSendsThem(t *testing.T) {
-	c := usgs(t, "water-use")
+	data, ok := Builtin("usgs-nwdc")
+	if !ok {
+		t.Fatal("no definition usgs-nwdc")
+	}
+	d, err := Parse("usgs-nwdc.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Collection("water-use")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := Values{"model": {"wu-irrigation-wd"}, "variable": {"irwdtot"}, "resolution": {"annualcy"}}
 	for _, test := range adapterCases(t, "nwdc_locations", 10) {
 		t.Run(test.ID, func(t *testing.T) {
 			var in map[string]json.RawMessage
 			decodeCase(t, test.In, &in)
-			whole := Values{}
+			whole := maps.Clone(asked)
 			for name, value := range in {
 				whole[name] = texts(t, value)
 			}
@@ -228,9 +241,11 @@ func TestPlacesOfWaterUseAreSentAsTheRecordedClientSendsThem(t *testing.T) {
 				return
 			}
 			var got []string
-			for name, values := range whole {
-				for _, value := range values {
-					query, err := sentQuery(t, c, Values{name: {value}})
+			for name := range in {
+				for _, value := range whole[name] {
+					one := maps.Clone(asked)
+					one[name] = []string{value}
+					query, err := sentQuery(t, c, one)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -232,7 +233,12 @@ func TestPagesOfFeaturesAreThoseOfTheRecordedClient(t *testing.T) {
 			switch {
 			case page.Count == 0 && page.Next != "" && want == "":
 				t.Log("the client takes an empty page for the last one (a defect); we follow its link")
-			case page.Next != want && page.Next != strings.Replace(want, "http://", "https://", 1):
+			case strings.HasPrefix(want, "http://"):
+				// The client goes on in the clear. We do not, and then the port is the host's own.
+				if secure, err := url.Parse(want); err != nil || page.Next != "https://"+secure.Hostname()+secure.RequestURI() {
+					t.Errorf("next %q, want %q by https", page.Next, want)
+				}
+			case page.Next != want:
 				t.Errorf("next %q, want %q", page.Next, want)
 			}
 		})
