@@ -47,7 +47,10 @@ func newListener(t *testing.T, answer http.HandlerFunc) *listener {
 	return l
 }
 
-const keptVariable = "KEPT_SECRET" // holds the credential where workers run
+const (
+	keptVariable = "KEPT_SECRET"   // holds the credential where workers run
+	quotaPause   = 4 * time.Second // long enough that a query does not wait it out
+)
 
 func keptConfig() simulator.Config {
 	return simulator.Config{PageRows: 400, Keys: []string{secret}, OpenTokens: []string{secret}}
@@ -136,10 +139,7 @@ func (k *kept) stages() []stage {
 		{"no answer", fault(simulator.FaultHang, second), 75, -1},
 		{"a cut answer", fault(simulator.FaultTruncated, second), 75, -1},
 		{"a page of HTML", fault(simulator.FaultHTML, second), 75, -1},
-		{"a quota", func(_ *kept, c *simulator.Config) {
-			c.Quota = simulator.Quota{Limit: 2, Window: 3 * time.Second, RetryAfter: true}
-			c.OpenQuota = c.Quota
-		}, 75, 0},
+		{"a quota", fault(simulator.Fault429, simulator.Fault{After: 1, Delay: quotaPause}), 75, 0},
 	}
 	if k.name != "kept-basic" { // which the simulator takes for no credential
 		all = append(all, stage{"a key that is not accepted", func(_ *kept, c *simulator.Config) {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/simulator"
@@ -72,7 +71,7 @@ func (g *guarded) through(t *testing.T, k *kept, s stage) {
 	if s.resume >= 0 {
 		k.up.change(t, func(c *simulator.Config) { *c = keptConfig() })
 		if s.name == "a quota" {
-			pass(3 * time.Second) // until the gate opens
+			pass(quotaPause) // until the gate opens
 		}
 		own.do("resume", id).mustExit(t, s.resume)
 	}
