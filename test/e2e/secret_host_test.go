@@ -136,10 +136,13 @@ func (k *kept) stages() []stage {
 		{"echo in a 401", echo(401), 4, 0},
 		{"echo in a 403", echo(403), 4, -1},
 		{"echo in a 500", echo(500), 75, 0},
-		{"no answer", fault(simulator.FaultHang, second), 75, -1},
 		{"a cut answer", fault(simulator.FaultTruncated, second), 75, -1},
 		{"a page of HTML", fault(simulator.FaultHTML, second), 75, -1},
-		{"a quota", fault(simulator.Fault429, simulator.Fault{After: 1, Delay: quotaPause}), 75, 0},
+	}
+	if k.name == "kept-header" || k.name == "kept-query" { // they take their time, and do not ask for the way of the secret
+		all = append(all,
+			stage{"no answer", fault(simulator.FaultHang, second), 75, -1},
+			stage{"a quota", fault(simulator.Fault429, simulator.Fault{After: 1, Delay: quotaPause}), 75, 0})
 	}
 	if k.name != "kept-basic" { // which the simulator takes for no credential
 		all = append(all, stage{"a key that is not accepted", func(_ *kept, c *simulator.Config) {

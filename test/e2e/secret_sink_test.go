@@ -58,11 +58,11 @@ type sink struct {
 // somewhere, or the place is not really looked at.
 func mustHaveNoSecret(t *testing.T, place, witness string, sinks []sink) {
 	t.Helper()
-	found := false
+	found, all := false, traces()
 	for _, s := range sinks {
 		for _, text := range append(unpacked(s.data), s.data) {
 			found = found || bytes.Contains(text, []byte(witness))
-			for _, trace := range traces() {
+			for _, trace := range all {
 				if at := bytes.Index(text, trace); at >= 0 {
 					t.Errorf("%s: %s has the secret at byte %d: %q", place, s.name, at, text[max(0, at-80):min(len(text), at+80)])
 					break
