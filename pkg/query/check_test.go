@@ -25,6 +25,7 @@ collections:
     rows: {format: json, at: '$[*]'}
     fields: {gauge: {type: text}, time: {type: date}, level: {type: decimal}, '*_mgd': {type: decimal}}
     key: [gauge, time]
+    unknown_fields: drop
     finalize: [{rename: {level: stage}}]
 `
 
@@ -139,5 +140,27 @@ func TestAPlaceIsOfTheFlagWhereThereIsNoFile(t *testing.T) {
 	}
 	if place := q.PlaceOf("collection"); place.File != "command line" {
 		t.Errorf("what was not given is at %+v", place)
+	}
+}
+
+func TestAColumnThatTheServiceMaySendUndeclaredIsANote(t *testing.T) {
+	d, err := service.Parse("rivers.yaml", []byte(strings.Replace(rivers, "unknown_fields: drop", "unknown_fields: text", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Query{Select: []string{"gauge", "tmie", "x_mgd", "level"}}
+	r := new(Resolved)
+	var got []string
+	for _, problem := range q.Check(d.Collections[0], r) {
+		if strings.Contains(problem.Message, "column") {
+			got = append(got, problem.Message)
+		}
+	}
+	if diff := cmp.Diff([]string{`the table has no column "level"; known are *_mgd, gauge, stage, time`}, got); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{`select: no field declares the column "tmie"; it is text if the service sends it, and else null in each row; did you mean "time"?`}
+	if diff := cmp.Diff(want, r.Notes); diff != "" {
+		t.Error(diff)
 	}
 }
