@@ -192,7 +192,7 @@ func TestTodayTakesTheFormOfTheOtherEnd(t *testing.T) {
 		{"", "today", "", []string{"..", "2024-10-01"}},
 		{"today", "", "", []string{"2024-10-01", ".."}},
 		{"2000-01-01", "2000-01-01", "", []string{"2000-01-01", "2000-01-01"}},
-		{"", "today", "America/Chicago", []string{"..", "2024-09-30"}},
+		{"", "today", "America/Chicago", []string{"..", "2024-09-30T00:00:00-05:00"}},
 		{"1990-01-01T00:00", "today", "America/Chicago", []string{"1990-01-01T00:00:00-06:00", "2024-09-30T00:00:00-05:00"}},
 	} {
 		c := clock{today: noon()}
