@@ -19,6 +19,7 @@ import (
 
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -244,8 +245,12 @@ func (a *app) checkEmbedded() error {
 		return usage("--workers is %d; use at least 1, or 0 with --listen for workers of other processes", e.workers)
 	case e.concurrency < 1:
 		return usage("--concurrency is %d; use at least 1", e.concurrency)
-	case e.inFlight < 0:
-		return usage("--in-flight is %d; use at least 1", e.inFlight)
+	}
+	if a.origins["in-flight"] == settings.FromDefault {
+		return nil
+	}
+	if err := query.CheckBound(int64(a.embedded.inFlight), query.MaxInFlight); err != nil {
+		return usage("--in-flight: %w", err)
 	}
 	return nil
 }
