@@ -243,6 +243,9 @@ func (a *app) describe(r *frame.Report) (bad bool) {
 	if len(r.Unknown) > 0 {
 		a.line("unknown", "fields that the service definition does not declare, kept as text: %v", r.Unknown)
 	}
+	for _, name := range r.Absent {
+		a.line("note", "column %s was never sent by the service", messages.Text(name))
+	}
 	for _, b := range r.Bad {
 		bad = true
 		a.line("bad", "%s of %s that cannot be read as %s, null in the table; the first is %q", count(b.Count, "value"), b.Name, b.Type, b.Originals[0])

@@ -116,3 +116,13 @@ func TestACompleteQueryIsToldInNumbers(t *testing.T) {
 		t.Errorf("got %q\nwant %q", stderr, want)
 	}
 }
+
+func TestColumnsThatWereNeverSentAreTold(t *testing.T) {
+	a, stderr := desk()
+	if a.describe(&frame.Report{Absent: []string{"x_mgd"}}) {
+		t.Error("they count as bad values")
+	}
+	if want := "note     column x_mgd was never sent by the service\n"; stderr.String() != want {
+		t.Errorf("got %q, want %q", stderr, want)
+	}
+}

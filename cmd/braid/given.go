@@ -82,19 +82,25 @@ func (g *given) query(cmd *cobra.Command, c *service.Collection, p *problems) *q
 	q.SetPlace("collection", query.Place{File: "--collection"})
 	q.SetPlace("zone", query.Place{File: "--zone"})
 	q.SetPlace("max_chunks", query.Place{File: "--max-chunks"})
+	q.SetPlace("max_rows", query.Place{File: "--max-rows"})
+	q.SetPlace("select", query.Place{File: "--select"})
 	for i := range g.columns {
 		q.SetPlace(fmt.Sprintf("select[%d]", i), query.Place{File: "--select"})
 	}
 	for _, flag := range []struct {
 		name  string
 		value int64
+		most  int64
 		reset func()
 	}{
-		{"max-chunks", int64(g.maxChunks), func() { q.MaxChunks = 0 }},
-		{"max-rows", g.maxRows, func() { q.MaxRows = 0 }},
+		{"max-chunks", int64(g.maxChunks), query.MaxChunks, func() { q.MaxChunks = 0 }},
+		{"max-rows", g.maxRows, query.MaxRows, func() { q.MaxRows = 0 }},
 	} {
-		if cmd.Flags().Changed(flag.name) && flag.value < 1 {
-			p.add(query.Place{File: "--" + flag.name}.Problem("%d is out of bounds, want at least 1", flag.value))
+		if !cmd.Flags().Changed(flag.name) {
+			continue
+		}
+		if err := query.CheckBound(flag.value, flag.most); err != nil {
+			p.add(query.Place{File: "--" + flag.name}.Problem("%s", err))
 			flag.reset()
 		}
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -27,6 +29,7 @@ func (p *prepared) place(err error) error {
 	placed := &placedError{cause: err}
 	var unsplittable *planner.UnsplittableError
 	var values service.ValueErrors
+	var value *service.ValueError
 	var server *braid.ServerError
 	switch {
 	case errors.As(err, &unsplittable):
@@ -43,6 +46,8 @@ func (p *prepared) place(err error) error {
 		for _, e := range values {
 			placed.problems.add(p.at("values."+e.Parameter, e.Message))
 		}
+	case errors.As(err, &value):
+		placed.problems.add(p.at("values."+value.Parameter, value.Message))
 	case errors.As(err, &server) && len(server.Fields) > 0:
 		for _, f := range server.Fields {
 			placed.problems.add(p.at(f.Location, f.Message))
@@ -72,4 +77,21 @@ func (p *prepared) at(location, message string) *strictyaml.Error {
 		return place.Problem("%s", message)
 	}
 	return p.query.PlaceOf("where").Problem("%s: %s", name, message)
+}
+
+// placeSpec tells what a spec is refused for where the query has it.
+func (p *prepared) placeSpec(err error) error {
+	placed := &placedError{cause: fmt.Errorf("%w: %w", query.ErrInvalid, err)}
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is what Validate joins
+		list = joined.Unwrap()
+	}
+	for _, one := range list {
+		wrong, ok := errors.AsType[*query.SpecError](one)
+		if !ok {
+			return placed.cause
+		}
+		placed.problems.add(p.at(wrong.Field, wrong.Problem.Error()))
+	}
+	return placed
 }

@@ -70,7 +70,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 		return nil, found.err()
 	}
 	if err := p.spec.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
+		return nil, p.placeSpec(err)
 	}
 	for _, note := range resolved.Notes {
 		a.line("note", "%s", note)

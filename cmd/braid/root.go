@@ -245,8 +245,12 @@ func (a *app) checkEmbedded() error {
 		return usage("--workers is %d; use at least 1, or 0 with --listen for workers of other processes", e.workers)
 	case e.concurrency < 1:
 		return usage("--concurrency is %d; use at least 1", e.concurrency)
-	case e.inFlight < 0, e.inFlight == 0 && a.origins["in-flight"] != settings.FromDefault:
-		return usage("--in-flight is %d; use at least 1", e.inFlight)
+	}
+	if a.origins["in-flight"] == settings.FromDefault {
+		return nil
+	}
+	if err := query.CheckBound(int64(a.embedded.inFlight), query.MaxInFlight); err != nil {
+		return usage("--in-flight: %w", err)
 	}
 	return nil
 }

@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 var update = flag.Bool("update", false, "write the golden screens anew")
@@ -247,6 +250,9 @@ func TestWrongFlagsOfAQueryAreToldByTheirNames(t *testing.T) {
 			"--set quantity: has no name and value", "--set note: has no value", "--max-chunks: 0 is out of bounds", "g.txt:2: ", `--set tme: the collection levels has no such parameter; did you mean "time"?`,
 			"command line: time: the collection levels needs a value", "--select: the table has no column", "-o x.xls: ", "8 problems; nothing was sent",
 		}},
+		"columns twice":  {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--select", "gauge,gauge"), []string{`--select: the column "gauge" stands twice`}},
+		"too many":       {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--max-chunks", "20000000", "--max-rows", "5000000000000"), []string{"--max-chunks: 20000000 is out of bounds, want 1 to 10000000", "--max-rows: 5000000000000 is out of bounds"}},
+		"in flight":      {append([]string{"run"}, append(base[1:], "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--in-flight", "0")...), []string{"--in-flight: 0 is out of bounds, want 1 to 1024"}},
 		"prefix alone":   {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--prefix", "AB"), []string{"--prefix: belongs to --sites"}},
 		"file and value": {append(base, "--set", "gauge=@g.txt", "--set", "gauge=AB12", "--set", "time=../2020-01-01"), []string{"--set gauge: is given twice"}},
 		"zone":           {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01T08:00/2020-01-02T08:00", "--zone", "Nowhere"), []string{`--zone: there is no time zone "Nowhere"`}},
@@ -321,5 +327,11 @@ func TestNamesOfServicesAndCollectionsAreCompleted(t *testing.T) {
 		if !strings.Contains(got, test.want) {
 			t.Errorf("%v gives %q, want %q", test.args, got, test.want)
 		}
+	}
+}
+
+func TestAQueryMayAskForAsManyChunksAsAPlanMayHave(t *testing.T) {
+	if query.MaxChunks != planner.MaxChunks {
+		t.Errorf("%d and %d", query.MaxChunks, planner.MaxChunks)
 	}
 }

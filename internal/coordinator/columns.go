@@ -12,7 +12,7 @@ import (
 func checkSelect(shape frame.Shape) error {
 	var errs []error
 	for _, name := range shape.Select {
-		if err := query.CheckColumn(shape, name); err != nil {
+		if _, err := query.CheckColumn(shape, name); err != nil {
 			errs = append(errs, fmt.Errorf("select: %w", err))
 		}
 	}

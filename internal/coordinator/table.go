@@ -51,6 +51,9 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	if len(damaged) > 0 {
 		return nil, c.reopen(ctx, q, damaged)
 	}
+	if errors.Is(err, frame.ErrShape) {
+		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("table of %s: %w", q.ID, err)
 	}

@@ -16,13 +16,14 @@ type viewColumn struct {
 	Column
 	source   int // index of the stored column, constant when there is none
 	constant string
+	absent   bool   // no row has it: null
 	casts    []Type // what the text must also fit, in order
 }
 
 const noSource = -1
 
 func (c *viewColumn) value(stored Row) Value {
-	v := Value{Text: c.constant}
+	v := Value{Text: c.constant, Null: c.absent}
 	if c.source != noSource {
 		v = stored[c.source]
 	}
@@ -36,20 +37,26 @@ func (c *viewColumn) value(stored Row) Value {
 
 // finalizer is finalize, compiled against the columns that there are.
 type finalizer struct {
-	view  []viewColumn
-	steps []step
+	view   []viewColumn
+	known  *Columns
+	absent []string // columns that were named and that no row has
+	steps  []step
 }
 
 // step is an operation that has to look at the rows.
 type step func(ctx context.Context, t *Table) error
 
 func newFinalizer(shape Shape, columns []storedColumn) (*finalizer, error) {
-	f := &finalizer{}
+	f := &finalizer{known: shape.Columns()}
 	for i, c := range columns {
 		f.view = append(f.view, viewColumn{Column: c.Column, source: i})
 	}
 	for i, op := range shape.Finalize {
-		if err := f.compile(op); err != nil {
+		err := f.compile(op)
+		if err == nil {
+			err = f.known.Apply(op)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%w: finalize[%d]: %w", ErrShape, i, err)
 		}
 	}
@@ -82,30 +89,38 @@ func (f *finalizer) compile(op Operation) error {
 	return nil
 }
 
-func (f *finalizer) find(what, name string) (int, error) {
-	i := slices.IndexFunc(f.view, func(c viewColumn) bool { return c.Name == name })
-	if i < 0 {
+func (f *finalizer) place(name string) int {
+	return slices.IndexFunc(f.view, func(c viewColumn) bool { return c.Name == name })
+}
+
+// find gives a column of the view. One that the service may send and that no row has is null in each row: what a table is
+// must not depend on which rows came. Only a column that cannot be is an error.
+func (f *finalizer) find(what, name string) (viewColumn, error) {
+	if i := f.place(name); i >= 0 {
+		return f.view[i], nil
+	}
+	presence, t := f.known.Find(name)
+	if presence == Impossible {
 		names := make([]string, len(f.view))
 		for i, c := range f.view {
 			names[i] = c.Name
 		}
-		return 0, fmt.Errorf("%s: no column %q here; the columns are %s; declare a field of that name if rows may lack it",
+		return viewColumn{}, fmt.Errorf("%s: no column %q here; the columns are %s; declare a field of that name if rows may lack it",
 			what, name, clip(strings.Join(names, ", ")))
 	}
-	return i, nil
+	if !slices.Contains(f.absent, name) {
+		f.absent = append(f.absent, name)
+	}
+	return viewColumn{Column: Column{name, t, presence != Undeclared}, source: noSource, absent: true}, nil
 }
 
 func (f *finalizer) rename(names map[string]string) error {
-	renamed := slices.Clone(f.view)
-	for old, name := range sorted(names) {
-		i, err := f.find("rename", old)
-		if err != nil {
-			return err
+	var renamed []viewColumn
+	for _, c := range f.view {
+		if name, ok := names[c.Name]; ok {
+			c.Name = name
 		}
-		if name == "" {
-			return fmt.Errorf("rename: %q to an empty name", old)
-		}
-		renamed[i].Name = name
+		renamed = append(renamed, c)
 	}
 	seen := make(map[string]bool, len(renamed))
 	for _, c := range renamed {
@@ -114,17 +129,34 @@ func (f *finalizer) rename(names map[string]string) error {
 		}
 		seen[c.Name] = true
 	}
+	for old, name := range sorted(names) {
+		if name == "" {
+			return fmt.Errorf("rename: %q to an empty name", old)
+		}
+		if f.place(old) >= 0 {
+			continue
+		}
+		c, err := f.find("rename", old)
+		if err != nil {
+			return err
+		}
+		if !seen[name] { // else rows have the column by its new name
+			c.Name, seen[name] = name, true
+			renamed = append(renamed, c)
+		}
+	}
 	f.view = renamed
 	return nil
 }
 
 func (f *finalizer) drop(names []string) error {
 	for _, name := range names {
-		i, err := f.find("drop", name)
-		if err != nil {
+		if _, err := f.find("drop", name); err != nil {
 			return err
 		}
-		f.view = slices.Concat(f.view[:i], f.view[i+1:])
+		if i := f.place(name); i >= 0 {
+			f.view = slices.Concat(f.view[:i], f.view[i+1:])
+		}
 	}
 	return nil
 }
@@ -132,11 +164,10 @@ func (f *finalizer) drop(names []string) error {
 func (f *finalizer) choose(names []string) error {
 	chosen := make([]viewColumn, len(names))
 	for to, name := range names {
-		i, err := f.find("select", name)
-		if err != nil {
+		var err error
+		if chosen[to], err = f.find("select", name); err != nil {
 			return err
 		}
-		chosen[to] = f.view[i]
 	}
 	f.view = chosen
 	return nil
@@ -157,16 +188,20 @@ func (f *finalizer) add(constants map[string]string) error {
 
 func (f *finalizer) cast(casts map[string]Type) error {
 	view := slices.Clone(f.view)
+	for name := range sorted(casts) {
+		c, err := f.find("cast", name)
+		if err != nil {
+			return err
+		}
+		if f.place(name) < 0 {
+			view = append(view, c)
+		}
+	}
 	for i, c := range view {
 		if t, found := casts[c.Name]; found && t != c.Type {
 			f.steps = append(f.steps, countBad(c, t))
 			view[i].Type = t
 			view[i].casts = slices.Concat(c.casts, []Type{t})
-		}
-	}
-	for name := range sorted(casts) {
-		if _, err := f.find("cast", name); err != nil {
-			return err
 		}
 	}
 	f.view = view
@@ -199,11 +234,11 @@ func (f *finalizer) filter(wanted map[string][]string) error {
 	}
 	var conditions []condition
 	for name, texts := range sorted(wanted) {
-		i, err := f.find("filter", name)
+		c, err := f.find("filter", name)
 		if err != nil {
 			return err
 		}
-		conditions = append(conditions, condition{f.view[i], texts})
+		conditions = append(conditions, condition{c, texts})
 	}
 	f.steps = append(f.steps, func(ctx context.Context, t *Table) error {
 		kept, i := t.records[:0], 0
@@ -229,11 +264,10 @@ func (f *finalizer) filter(wanted map[string][]string) error {
 func (f *finalizer) sort(names []string) error {
 	columns := make([]viewColumn, len(names))
 	for to, name := range names {
-		i, err := f.find("sort", name)
-		if err != nil {
+		var err error
+		if columns[to], err = f.find("sort", name); err != nil {
 			return err
 		}
-		columns[to] = f.view[i]
 	}
 	f.steps = append(f.steps, func(ctx context.Context, t *Table) error {
 		if err := t.sort(ctx, columns); err != nil {

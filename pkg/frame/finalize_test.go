@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -82,7 +83,7 @@ func TestACastReportsWhatItMakesNull(t *testing.T) {
 
 func TestABadShapeIsRefusedBeforeAnyRowIsRead(t *testing.T) {
 	fields := []Field{{Name: "a", Type: Text}, {Name: "n", Type: Int64}}
-	op := func(o ...Operation) Shape { return Shape{Fields: fields, Finalize: o} }
+	op := func(o ...Operation) Shape { return Shape{Fields: fields, Unknown: UnknownDrop, Finalize: o} }
 	cases := []struct {
 		shape Shape
 		part  string
@@ -109,12 +110,49 @@ func TestABadShapeIsRefusedBeforeAnyRowIsRead(t *testing.T) {
 		{op(Operation{Add: map[string]string{"a": ""}}), `a column "a" already`},
 		{op(Operation{Filter: map[string][]string{"b": nil}}), `filter: no column "b"`},
 		{op(Operation{Drop: []string{"a"}}, Operation{Sort: []string{"a"}}), `finalize[1]: sort: no column "a" here; the columns are n`},
-		{Shape{Fields: fields, Select: []string{"b"}}, `select: no column "b"`},
+		{Shape{Fields: fields, Unknown: UnknownDrop, Select: []string{"b"}}, `select: no column "b"`},
 		{Shape{Fields: make([]Field, maxFields+1)}, "at most"},
 	}
 	unread := func(func([]byte, error) bool) { t.Error("rows were read") }
 	for _, c := range cases {
 		_, err := Build(t.Context(), c.shape, nil, unread)
 		wantError(t, err, ErrShape, c.part)
+	}
+}
+
+func TestAColumnThatTheServiceNeverSentDoesNotMakeTheTableImpossible(t *testing.T) {
+	fields := []Field{{Name: "a", Type: Text}, {Name: "*_mgd", Type: Decimal}}
+	cases := map[string]struct {
+		finalize []Operation
+		choose   []string
+		want     []string
+		absent   string
+	}{
+		"select of a family":               {nil, []string{"x_mgd", "a"}, []string{"x_mgd:decimal a:text", "∅ 1", "∅ 2"}, "x_mgd"},
+		"select of an unknown":             {nil, []string{"a", "u"}, []string{"a:text u:text", "1 ∅", "2 ∅"}, "u"},
+		"sort":                             {[]Operation{{Sort: []string{"u", "a"}}}, nil, []string{"a:text", "1", "2"}, "u"},
+		"drop":                             {[]Operation{{Drop: []string{"u"}}}, nil, []string{"a:text", "1", "2"}, "u"},
+		"rename":                           {[]Operation{{Rename: map[string]string{"u": "w"}}}, nil, []string{"a:text w:text", "1 ∅", "2 ∅"}, "u"},
+		"rename to a column that is there": {[]Operation{{Rename: map[string]string{"u": "a"}}}, nil, []string{"a:text", "1", "2"}, "u"},
+		"cast":                             {[]Operation{{Cast: map[string]Type{"u": Int64}}}, []string{"u"}, []string{"u:int64", "∅", "∅"}, "u"},
+		"filter":                           {[]Operation{{Filter: map[string][]string{"u": {"1"}}}}, nil, []string{"a:text"}, "u"},
+		"select in finalize":               {[]Operation{{Select: []string{"u"}}}, []string{"u"}, []string{"u:text", "∅", "∅"}, "u"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			table := build(t, Shape{Fields: fields, Finalize: c.finalize, Select: c.choose}, []string{"a"}, `{"a":"1"}`, `{"a":"2"}`)
+			wantTable(t, table, c.want...)
+			if got := strings.Join(table.Report.Absent, ","); got != c.absent {
+				t.Errorf("never sent %q, want %q", got, c.absent)
+			}
+		})
+	}
+	for _, finalize := range [][]Operation{
+		{{Drop: []string{"u"}}, {Sort: []string{"u"}}},
+		{{Rename: map[string]string{"u": "w"}}, {Drop: []string{"u"}}},
+		{{Select: []string{"a"}}, {Sort: []string{"x_mgd"}}},
+	} {
+		_, err := Build(t.Context(), Shape{Fields: fields, Finalize: finalize}, nil, func(func([]byte, error) bool) {})
+		wantError(t, err, ErrShape, "no column")
 	}
 }

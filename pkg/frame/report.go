@@ -7,6 +7,7 @@ type Report struct {
 	Duplicates int64      `json:"duplicates"`        // rows left out because another row of the same key stayed
 	Bad        []BadField `json:"bad,omitempty"`     // in column order, then what casts found, in the order of the casts
 	Unknown    []string   `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
+	Absent     []string   `json:"absent,omitempty"`  // columns that finalize or the query names, that no field declares by its exact name, and that no row has
 }
 
 // BadField counts the values of a column that do not fit its type and are null in the table. All rows read count,

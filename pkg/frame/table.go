@@ -26,7 +26,7 @@ type Table struct {
 //
 // Every exactly declared field is a column, whether rows have it or not, in the order of declaration; then come the
 // fields that a star declares and the unknown ones, as far as they were seen, each in first-seen order. Finalize and
-// Select follow. Values convert thus, and become null and are counted in the report when they do not:
+// Select follow; a column that they name, that a service may send and that no row has is null in each row. Values convert thus, and become null and are counted in the report when they do not:
 //
 //   - JSON null, an absent member and the field's null texts are null, and are not counted;
 //   - a JSON string stands for the text that it holds, for every type but json: "20.2" is a decimal;
@@ -50,7 +50,7 @@ func Build(ctx context.Context, shape Shape, seen []string, chunks iter.Seq2[[]b
 	if err != nil {
 		return nil, fmt.Errorf("build table: %w", err)
 	}
-	t := &Table{view: f.view, columns: len(l.columns), Report: Report{Unknown: l.unknown}}
+	t := &Table{view: f.view, columns: len(l.columns), Report: Report{Unknown: l.unknown, Absent: f.absent}}
 	for _, c := range f.view {
 		t.Columns = append(t.Columns, c.Column)
 	}

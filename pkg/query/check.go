@@ -11,7 +11,7 @@ import (
 )
 
 // Check reports everything that is wrong with the values and columns of the query for a collection, each problem at the
-// place where what is wrong was given. Conditions that could not be read or resolved are known to be given, and their
+// place where what is wrong was given, and adds to the notes of r what is doubtful. Conditions that could not be read or resolved are known to be given, and their
 // values are not judged.
 func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 	values, unusable := make(service.Values, len(q.Where)), map[string]bool{}
@@ -28,10 +28,42 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 			}
 		}
 	}
+	problems = append(problems, q.openWindows(c, r)...)
 	for i, column := range q.Select {
-		if err := CheckColumn(c.Shape(), column); err != nil && column != "" {
+		if column == "" {
+			continue // told already
+		}
+		note, err := CheckColumn(c.Shape(), column)
+		if err != nil {
 			problems = append(problems, q.PlaceOf(fmt.Sprintf("select[%d]", i)).Problem("%s", err))
 		}
+		if note != "" {
+			r.Notes = append(r.Notes, "select: "+note)
+		}
+	}
+	return problems
+}
+
+// openWindows tells of intervals without a beginning that would have to be divided into windows. An interval that is wrong
+// otherwise has been told.
+func (q *Query) openWindows(c *service.Collection, r *Resolved) strictyaml.Errors {
+	var problems strictyaml.Errors
+	for _, axis := range c.Axes() {
+		if axis.Kind != service.AxisWindow || axis.Window.Span == (service.Span{}) {
+			continue
+		}
+		name := givenAs(c, r, axis.Params[0])
+		param, _ := parameterNamed(c, name)
+		interval, err := service.ParseInterval(param.Of, r.Values[name])
+		if err != nil || interval.Unit == service.UnitDuration || !interval.From.IsZero() {
+			continue
+		}
+		place, _ := r.Place(name, -1)
+		if source := r.origins[name].condition.Source.Interval; source != nil {
+			place = place.below(source.fromLine, ".from")
+		}
+		problems = append(problems, place.Problem(
+			"the service takes a limited span of time in one request, and this has no beginning to count from; give the day or time at which it begins"))
 	}
 	return problems
 }

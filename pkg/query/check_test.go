@@ -20,11 +20,13 @@ collections:
       state: {type: text}
       county: {type: text}
       time: {type: interval, of: date, send: {from: '{from}', to: '{to}'}}
+      changed: {type: interval, of: date, send: {since: '{from}', until: '{to}'}}
     exactly_one: [state, county]
-    axes: [{pack: gauge}]
+    axes: [{window: changed, span: 1y}, {pack: gauge}]
     rows: {format: json, at: '$[*]'}
     fields: {gauge: {type: text}, time: {type: date}, level: {type: decimal}, '*_mgd': {type: decimal}}
     key: [gauge, time]
+    unknown_fields: drop
     finalize: [{rename: {level: stage}}]
 `
 
@@ -74,6 +76,9 @@ func TestEachProblemIsToldWhereItWasGiven(t *testing.T) {
 		"right":             {"  gauge: ABC\n  state: WI\nselect: [gauge, stage, sum_mgd]\n", nil},
 		"value":             {"  gauge: abc\n  state: WI\n", []string{`q.yaml:5: where.gauge: the value "abc" does not have the form that the service takes: three letters`}},
 		"values":            {"  gauge:\n    - ABC\n    - ab\n    - DEF\n    - bc\n    - 'a b'\n  state: WI\n", []string{`q.yaml:7: where.gauge: the value "ab" (and 2 more like it) does not have the form that the service takes: three letters (also in lines 9, 10)`}},
+		"no beginning":      {"  gauge: ABC\n  state: WI\n  changed: {to: 2024-01-01}\nselect: [lvl]\n", []string{`q.yaml:7: where.changed.from: the service takes a limited span of time in one request`, `q.yaml:8: select[0]: the table has no column "lvl"`}},
+		"one instant":       {"  gauge: ABC\n  state: WI\n  changed: 2024-01-01\n", nil},
+		"a beginning":       {"  gauge: ABC\n  state: WI\n  changed: {from: 2024-01-01}\n", nil},
 		"values on a line":  {"  gauge: [ab, bc]\n  state: WI\n", []string{`q.yaml:5: where.gauge: the value "ab" (and 1 more like it) does not have the form that the service takes: three letters`}},
 		"file":              {"  gauge: {file: gauges.txt}\n  state: WI\n", []string{`gauges.txt:2: where.gauge: the value "ab" (and 1 more like it) does not have the form that the service takes: three letters (also in line 5)`}},
 		"missing":           {"  state: WI\n", []string{`q.yaml:4: where: gauge: the collection levels needs a value`}},
@@ -139,5 +144,27 @@ func TestAPlaceIsOfTheFlagWhereThereIsNoFile(t *testing.T) {
 	}
 	if place := q.PlaceOf("collection"); place.File != "command line" {
 		t.Errorf("what was not given is at %+v", place)
+	}
+}
+
+func TestAColumnThatTheServiceMaySendUndeclaredIsANote(t *testing.T) {
+	d, err := service.Parse("rivers.yaml", []byte(strings.Replace(rivers, "unknown_fields: drop", "unknown_fields: text", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Query{Select: []string{"gauge", "tmie", "x_mgd", "level"}}
+	r := new(Resolved)
+	var got []string
+	for _, problem := range q.Check(d.Collections[0], r) {
+		if strings.Contains(problem.Message, "column") {
+			got = append(got, problem.Message)
+		}
+	}
+	if diff := cmp.Diff([]string{`the table has no column "level"; known are *_mgd, gauge, stage, time`}, got); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{`select: no field declares the column "tmie"; it is text if the service sends it, and else null in each row; did you mean "time"?`}
+	if diff := cmp.Diff(want, r.Notes); diff != "" {
+		t.Error(diff)
 	}
 }

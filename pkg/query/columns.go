@@ -2,52 +2,31 @@ package query
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
-// CheckColumn refuses a column that a table of this shape cannot have: one that no field declares and no step of finalize
-// makes. What a service sends without a declaration cannot be named in a select.
-func CheckColumn(shape frame.Shape, name string) error {
-	names := ColumnNames(shape)
-	if slices.ContainsFunc(names, func(known string) bool { return covers(known, name) }) {
-		return nil
-	}
-	return fmt.Errorf("the table has no column %q%s", name, strictyaml.DidYouMean(name, names))
-}
-
-// ColumnNames are the names that a table of this shape may have after finalize, families with their star, sorted.
-func ColumnNames(shape frame.Shape) []string {
-	var names []string
-	for _, field := range shape.Fields {
-		names = append(names, field.Name)
-	}
-	for _, step := range shape.Finalize {
-		for i, name := range names {
-			if renamed, ok := step.Rename[name]; ok {
-				names[i] = renamed
-			}
+// CheckColumn refuses a column that a table of this shape cannot have: one that no field declares, no step of finalize makes
+// and no service may send. The note is for a person who asks for a column that no field declares and that the service may
+// send: its name may be written wrong.
+func CheckColumn(shape frame.Shape, name string) (note string, err error) {
+	columns := shape.Columns()
+	for i, step := range shape.Finalize {
+		if err := columns.Apply(step); err != nil {
+			return "", fmt.Errorf("finalize[%d]: %w", i, err)
 		}
-		for name := range step.Add {
-			names = append(names, name)
+	}
+	switch presence, _ := columns.Find(name); presence {
+	case frame.Impossible:
+		return "", fmt.Errorf("the table has no column %q%s", name, strictyaml.DidYouMean(name, columns.Names()))
+	case frame.Undeclared:
+		note = fmt.Sprintf("no field declares the column %q; it is text if the service sends it, and else null in each row", name)
+		if near := strictyaml.Nearest(name, columns.Names()); near != "" {
+			note += fmt.Sprintf("; did you mean %q?", near)
 		}
-		names = slices.DeleteFunc(names, func(name string) bool {
-			return slices.Contains(step.Drop, name) || len(step.Select) > 0 && !slices.Contains(step.Select, name)
-		})
+		return note, nil
+	default:
+		return "", nil
 	}
-	slices.Sort(names)
-	return names
-}
-
-func covers(known, name string) bool {
-	if before, ok := strings.CutSuffix(known, "*"); ok {
-		return strings.HasPrefix(name, before)
-	}
-	if behind, ok := strings.CutPrefix(known, "*"); ok {
-		return strings.HasSuffix(name, behind)
-	}
-	return known == name
 }

@@ -49,21 +49,22 @@ func (c clock) end(end, other string) (string, error) {
 	return c.explicit(end)
 }
 
-// frozen writes the word today in the form of the other end. Today is the day where the zone's clocks are.
+// frozen writes the word today in the form of the other end: a year, a month, a time or a day. Today is the day where the
+// zone's clocks are, and in a zone it is its first moment, as every day is.
 func (c clock) frozen(other string) (string, error) {
 	day := c.today.UTC()
 	if c.zone != nil {
 		day = c.today.In(c.zone)
 	}
 	switch {
-	case isTime(other) && c.zone != nil:
-		return c.explicit(day.Format(time.DateOnly) + "T00:00:00")
-	case isTime(other):
-		return day.Format(time.DateOnly) + "T00:00:00Z", nil
 	case len(other) == len("2006"):
 		return day.Format("2006"), nil
 	case len(other) == len("2006-01"):
 		return day.Format("2006-01"), nil
+	case c.zone != nil:
+		return c.explicit(day.Format(time.DateOnly))
+	case isTime(other):
+		return day.Format(time.DateOnly) + "T00:00:00Z", nil
 	}
 	return day.Format(time.DateOnly), nil
 }
@@ -105,12 +106,29 @@ func (c clock) explicit(text string) (string, error) {
 	case len(meant) == 1 || len(meant) > 1 && isDay:
 		return meant[0].Format(time.RFC3339Nano), nil
 	case isDay:
-		return text, nil // a day without a midnight
+		if first, ok := firstMoment(wall, c.zone); ok {
+			return first.Format(time.RFC3339Nano), nil
+		}
+		return text, nil // clocks went over the whole day
 	case len(meant) == 0:
 		return "", fmt.Errorf("%q does not exist in %s, where clocks were put forward over it; write another time, or one with its offset", text, c.zone)
 	default:
 		return "", fmt.Errorf("%q was twice in %s, where clocks were put back; write %s or %s",
 			text, c.zone, meant[0].Format(time.RFC3339Nano), meant[1].Format(time.RFC3339Nano))
+	}
+}
+
+// firstMoment finds the first moment of a day of which clocks were put forward over the midnight.
+func firstMoment(midnight time.Time, zone *time.Location) (first time.Time, ok bool) {
+	const farthest = 27 * time.Hour
+	for at := midnight.Add(-farthest).In(zone); ; {
+		_, end := at.ZoneBounds()
+		if end.IsZero() || end.After(midnight.Add(farthest)) {
+			return first, false
+		}
+		if at = end; at.Format(time.DateOnly) == midnight.Format(time.DateOnly) {
+			return at, true
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -163,17 +164,21 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 	}
 	q.checkNames(root)
 	for _, bound := range []struct {
-		keys  []any
+		at    strictyaml.Node
+		key   string
 		value int64
+		most  int64
 		reset func()
 	}{
-		{[]any{"max_chunks"}, int64(q.MaxChunks), func() { q.MaxChunks = 0 }},
-		{[]any{"max_rows"}, q.MaxRows, func() { q.MaxRows = 0 }},
-		{[]any{"run", "in_flight"}, int64(q.Run.InFlight), func() { q.Run.InFlight = 0 }},
+		{root, "max_chunks", int64(q.MaxChunks), MaxChunks, func() { q.MaxChunks = 0 }},
+		{root, "max_rows", q.MaxRows, MaxRows, func() { q.MaxRows = 0 }},
+		{root.At("run"), "in_flight", int64(q.Run.InFlight), MaxInFlight, func() { q.Run.InFlight = 0 }},
 	} {
-		at, given := root.At(bound.keys[:len(bound.keys)-1]...), bound.keys[len(bound.keys)-1].(string) //nolint:errcheck // they are texts
-		if bound.value < 1 && at.Has(given) {
-			at.At(given).Fail("%d is out of bounds, want at least 1", bound.value)
+		if !bound.at.Has(bound.key) {
+			continue
+		}
+		if err := CheckBound(bound.value, bound.most); err != nil {
+			bound.at.At(bound.key).Fail("%s", err)
 			bound.reset()
 		}
 	}
@@ -187,6 +192,14 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 			root.At("select", i).Fail("%s", err)
 		}
 	}
+}
+
+// CheckBound refuses a number that is not 1 to most.
+func CheckBound(value, most int64) error {
+	if value < 1 || value > most {
+		return fmt.Errorf("%d is out of bounds, want 1 to %d", value, most)
+	}
+	return nil
 }
 
 func (q *Query) checkNames(root strictyaml.Node) {

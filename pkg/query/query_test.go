@@ -125,7 +125,7 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"since", []string{"max_chunks: 10", "since: {column: x}"}, `since: is not supported in this version`},
 		{"coverage", []string{"bad_values: allow", "coverage: report"}, `verify.coverage: is not supported`},
 		{"budget", []string{"in_flight: 4", "max_requests: 5"}, `run.max_requests: is not supported`},
-		{"no chunks", []string{"max_chunks: 10", "max_chunks: 0"}, `max_chunks: 0 is out of bounds, want at least 1`},
+		{"no chunks", []string{"max_chunks: 10", "max_chunks: 0"}, `max_chunks: 0 is out of bounds, want 1 to 10000000`},
 		{"in flight", []string{"in_flight: 4", "in_flight: 0"}, `run.in_flight: 0 is out of bounds`},
 		{"hold back", []string{"in_flight: 4", "hold_back: 10"}, `run.hold_back: is not supported`},
 		{"wait", []string{"3h", "3"}, `"3" is not a duration`},
@@ -192,7 +192,7 @@ func TestTodayTakesTheFormOfTheOtherEnd(t *testing.T) {
 		{"", "today", "", []string{"..", "2024-10-01"}},
 		{"today", "", "", []string{"2024-10-01", ".."}},
 		{"2000-01-01", "2000-01-01", "", []string{"2000-01-01", "2000-01-01"}},
-		{"", "today", "America/Chicago", []string{"..", "2024-09-30"}},
+		{"", "today", "America/Chicago", []string{"..", "2024-09-30T00:00:00-05:00"}},
 		{"1990-01-01T00:00", "today", "America/Chicago", []string{"1990-01-01T00:00:00-06:00", "2024-09-30T00:00:00-05:00"}},
 	} {
 		c := clock{today: noon()}
@@ -299,4 +299,27 @@ func FuzzParseNeverPanics(f *testing.F) {
 			t.Error(fmt.Errorf("%T: %w", err, err))
 		}
 	})
+}
+
+func TestNumbersAreBoundedInTheFileAsInTheSpec(t *testing.T) {
+	const head = "schema: query/v1\nservice: s\ncollection: c\nwhere: {a: b}\n"
+	for _, test := range []struct {
+		key  string
+		most int64
+	}{{"max_chunks", MaxChunks}, {"max_rows", MaxRows}, {"in_flight", MaxInFlight}} {
+		line := func(n int64) string {
+			if test.key == "in_flight" {
+				return fmt.Sprintf("run: {in_flight: %d}\n", n)
+			}
+			return fmt.Sprintf("%s: %d\n", test.key, n)
+		}
+		q, err := Parse("q.yaml", []byte(head+line(test.most)))
+		if err != nil || q.Spec(nil).Validate() != nil {
+			t.Errorf("%s of %d: %v", test.key, test.most, err)
+		}
+		_, err = Parse("q.yaml", []byte(head+line(test.most+1)))
+		if err == nil || !strings.HasPrefix(err.Error(), "q.yaml:5: ") || !strings.Contains(err.Error(), test.key+": ") {
+			t.Errorf("%s of %d: %v", test.key, test.most+1, err)
+		}
+	}
 }

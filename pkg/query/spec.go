@@ -22,10 +22,14 @@ const (
 	SpecVersion  = 1
 	maxColumns   = 1024
 	maxParams    = 256
-	maxChunks    = 1 << 31
-	maxRows      = 1 << 40
-	maxInFlight  = 1024
 	maxNameBytes = 200
+)
+
+// Bounds of what a query may ask for. Each is at least 1 where it is given.
+const (
+	MaxChunks   = 10_000_000 // as many as a plan may have
+	MaxRows     = 1 << 40
+	MaxInFlight = 1024
 )
 
 // Spec is a query, resolved: all that planning, running and shaping it needs beside the service's definition. It is
@@ -59,12 +63,24 @@ func (q *Query) Spec(values service.Values) *Spec {
 	}
 }
 
-// Validate reports everything that is missing or out of bounds; each problem wraps ErrSpec. Whether the service accepts
+// SpecError is one thing wrong with a spec. It wraps ErrSpec.
+type SpecError struct {
+	Field   string // such as max_rows or select[1]
+	Problem error
+}
+
+// Error gives field and problem.
+func (e *SpecError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Field, ErrSpec, e.Problem) }
+
+// Unwrap gives ErrSpec and the problem.
+func (e *SpecError) Unwrap() []error { return []error{ErrSpec, e.Problem} }
+
+// Validate reports everything that is missing or out of bounds, as *SpecError joined. Whether the service accepts
 // the values is judged by its definition.
 func (s *Spec) Validate() error {
 	var errs []error
 	problem := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %w: "+format, append([]any{field, ErrSpec}, args...)...))
+		errs = append(errs, &SpecError{field, fmt.Errorf(format, args...)})
 	}
 	if s.V != SpecVersion {
 		problem("v", "%d, this build reads %d", s.V, SpecVersion)
@@ -105,8 +121,8 @@ func (s *Spec) checkValues(problem func(field, format string, args ...any)) {
 }
 
 func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
-	if n := s.Run.InFlight; n < 0 || n > maxInFlight {
-		problem("run.in_flight", "%d, want 0 to %d", n, maxInFlight)
+	if n := s.Run.InFlight; n < 0 || n > MaxInFlight {
+		problem("run.in_flight", "%d, want 0 to %d", n, MaxInFlight)
 	}
 	if then := s.Run.OnQuota.Then; then != "" && !slices.Contains(then.Choices(), string(then)) {
 		problem("run.on_quota.then", "%.20q is not pause", then)
@@ -117,11 +133,11 @@ func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
 	if bad := s.BadValues; bad != "" && !slices.Contains(bad.Choices(), string(bad)) {
 		problem("bad_values", "%.20q is none of stop, allow", bad)
 	}
-	if s.MaxChunks < 0 || s.MaxChunks > maxChunks {
-		problem("max_chunks", "%d, want 1 to %d, or none", s.MaxChunks, maxChunks)
+	if s.MaxChunks < 0 || s.MaxChunks > MaxChunks {
+		problem("max_chunks", "%d, want 1 to %d, or none", s.MaxChunks, MaxChunks)
 	}
-	if s.MaxRows < 0 || s.MaxRows > maxRows {
-		problem("max_rows", "%d, want 1 to %d, or none", s.MaxRows, int64(maxRows))
+	if s.MaxRows < 0 || s.MaxRows > MaxRows {
+		problem("max_rows", "%d, want 1 to %d, or none", s.MaxRows, int64(MaxRows))
 	}
 }
 

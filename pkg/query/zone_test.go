@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/braidhq/braid/pkg/service"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -28,7 +30,10 @@ func TestATimeWithoutAnOffsetGetsThatOfItsZone(t *testing.T) {
 		{"America/Chicago", "2024-07-15T08:00:00Z", "2024-07-15T08:00:00Z", ""},
 		{"America/Chicago", "2024-07-15T08:00:00+02:00", "2024-07-15T08:00:00+02:00", ""},
 		{"America/Chicago", "2024-07-15", "2024-07-15T00:00:00-05:00", ""},
-		{"Pacific/Apia", "2011-12-30", "2011-12-30", ""},
+		{"Pacific/Apia", "2011-12-30", "2011-12-30", ""},                     // no moment of it
+		{"America/Sao_Paulo", "2018-11-04", "2018-11-04T01:00:00-02:00", ""}, // no midnight
+		{"America/Sao_Paulo", "2018-11-04T00:00", "", "does not exist in America/Sao_Paulo"},
+		{"America/Havana", "2024-11-03", "2024-11-03T00:00:00-04:00", ""}, // two midnights
 		{"America/Chicago", "P7D", "P7D", ""},
 		{"America/Chicago", "2024-03-10T01:59:59", "2024-03-10T01:59:59-06:00", ""},
 		{"America/Chicago", "2024-03-10T02:00", "", "does not exist in America/Chicago"},
@@ -100,7 +105,7 @@ where:
 		"c": {"2024-07-01T12:00:00-05:00"},
 		"d": {"2024-07-01T12:00:00Z"},
 		"e": {"2024-07-01T12:00"},
-		"f": {"2024-09-30"},
+		"f": {"2024-09-30T00:00:00-05:00"},
 	}
 	if diff := cmp.Diff(want, map[string][]string(r.Values)); diff != "" {
 		t.Error(diff)
@@ -135,5 +140,38 @@ q.yaml:12: where.d: read the values in nowhere.txt: file does not exist`
 	}
 	if r == nil || len(r.Values) > 0 {
 		t.Errorf("resolved %+v beside the error", r)
+	}
+}
+
+func TestTodayInAZoneIsItsFirstMoment(t *testing.T) {
+	today := time.Date(2018, 11, 4, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct{ zone, other, want string }{
+		{"America/Chicago", "2018-01-01", "2018-11-04T00:00:00-05:00"},
+		{"America/Chicago", "", "2018-11-04T00:00:00-05:00"},
+		{"America/Chicago", "2018-01-01T00:00:00Z", "2018-11-04T00:00:00-05:00"},
+		{"America/Chicago", "2018-01", "2018-11"},
+		{"America/Chicago", "2018", "2018"},
+		{"America/Sao_Paulo", "2018-01-01", "2018-11-04T01:00:00-02:00"},
+		{"America/Sao_Paulo", "2018-01-01T08:00", "2018-11-04T01:00:00-02:00"},
+		{"Pacific/Kiritimati", "2018-01-01", "2018-11-05T00:00:00+14:00"},
+	} {
+		c := clock{today: today, zone: zone(t, test.zone)}
+		if got, err := c.end("today", test.other); err != nil || got != test.want {
+			t.Errorf("beside %q in %s: %s, %v, want %s", test.other, test.zone, got, err, test.want)
+		}
+		// Where a service takes days it stays the day, and where it takes times both ends are times.
+		for _, unit := range []service.Unit{service.UnitDate, service.UnitTimestamp} {
+			if len(test.other) < len("2018-01-01") {
+				continue
+			}
+			ends, fromErr, toErr := Interval{From: test.other, To: "today"}.values(c)
+			interval, err := service.ParseInterval([]service.Unit{unit}, ends)
+			if fromErr != nil || toErr != nil || err != nil {
+				t.Errorf("%s to today in %s as %s: %v, %v, %v", test.other, test.zone, unit, fromErr, toErr, err)
+			}
+			if day := interval.Values()[1]; unit == service.UnitDate && day != test.want[:len(day)] {
+				t.Errorf("the day is %s", day)
+			}
+		}
 	}
 }

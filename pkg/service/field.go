@@ -155,8 +155,11 @@ func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
 	if shape.OnDuplicate == frame.KeepNewest {
 		known(n.At("on_duplicate", "newest"), shape.NewestBy)
 	}
+	columns := shape.Columns()
 	for i, step := range rule.Finalize {
-		shape.Finalize = append(shape.Finalize, step.operation(n.At("finalize", i)))
+		operation := step.operation(n.At("finalize", i))
+		shape.Finalize = append(shape.Finalize, operation)
+		checkStep(n.At("finalize", i), operation, columns)
 	}
 	c.shape = shape
 }

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -44,4 +47,29 @@ func (s finalizeStep) operation(n strictyaml.Node) frame.Operation {
 		}
 	}
 	return operation
+}
+
+// checkStep refuses a step that names a column which no row can have there: found at the end it would cost the whole quota.
+func checkStep(n strictyaml.Node, step frame.Operation, columns *frame.Columns) {
+	check := func(at strictyaml.Node, name string) {
+		if presence, _ := columns.Find(name); presence == frame.Impossible && name != "" {
+			at.Fail("there is no column %q here%s", name, strictyaml.DidYouMean(name, columns.Names()))
+		}
+	}
+	for i, name := range slices.Concat(step.Drop, step.Select, step.Sort) { // a step has one of them
+		for key := range n.Entries() {
+			check(n.At(key, i), name)
+		}
+	}
+	for _, key := range []string{"rename", "cast", "filter"} {
+		if n.Has(key) {
+			for name, value := range n.At(key).Entries() {
+				check(value, name)
+			}
+		}
+	}
+	if err := columns.Apply(step); err != nil {
+		_, text, _ := strings.Cut(err.Error(), ": ")
+		n.Fail("%s", text)
+	}
 }
