@@ -22,6 +22,7 @@ import (
 type tb interface {
 	Helper()
 	Fatal(args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // gauges is a collection whose axes are the given ones, slowest first, such as "each: state" and "pack: site".
@@ -121,7 +122,7 @@ func product(whole service.Values, axes []string, pieces map[string][][]string) 
 }
 
 // checkComplete says what a division owes whatever its limits: each value once and in order, and the whole product.
-func checkComplete(t *rapid.T, whole service.Values, axes []string, chunks []planner.Chunk) {
+func checkComplete(t tb, whole service.Values, axes []string, chunks []planner.Chunk) {
 	t.Helper()
 	pieces := map[string][][]string{}
 	stride := 1

@@ -61,7 +61,7 @@ func cutAt(values []string, cuts []int) [][]string {
 }
 
 // fewestOfAll tries every division of every axis, with every request measured as it is sent; 0 when none fits.
-func fewestOfAll(t *rapid.T, c *service.Collection, whole service.Values, axes []string) int {
+func fewestOfAll(t tb, c *service.Collection, whole service.Values, axes []string) int {
 	t.Helper()
 	memory := map[string]bool{}
 	fits := func(values service.Values) bool {

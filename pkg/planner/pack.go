@@ -7,9 +7,13 @@ type packer struct {
 	cuts []int
 }
 
+// room is what pieces may weigh: values alone, and several together. They differ where a value alone travels in the URL, and
+// several in the body. An axis on which that makes no difference has its room in lone.
+type room struct{ lone, company size }
+
 // pack gives where the pieces end; ok is false when a value fits in no piece or it takes more than limit pieces. The cuts are
 // good until the next call.
-func (p *packer) pack(room size, limit int) (cuts []int, ok bool) {
+func (p *packer) pack(room room, limit int) (cuts []int, ok bool) {
 	p.cuts = p.cuts[:0]
 	length := 1
 	for start := 0; start < p.n; {
@@ -31,14 +35,14 @@ func (p *packer) pack(room size, limit int) (cuts []int, ok bool) {
 
 // fill gives the end of the longest piece that begins at start and fits; start itself when none does. guess is how many values
 // the piece before had.
-func (p *packer) fill(start, guess int, room size) int {
+func (p *packer) fill(start, guess int, room room) int {
 	if p.alone == nil {
-		return p.extend(start, start+1, guess, room)
+		return p.extend(start, start+1, guess, room.lone)
 	}
-	if end := p.extend(start, start+2, guess, room); end > start {
+	if end := p.extend(start, start+2, guess, room.company); end > start {
 		return end
 	}
-	if p.weigh(start, start+1).fits(room) {
+	if p.weigh(start, start+1).fits(room.lone) {
 		return start + 1
 	}
 	return start
@@ -46,7 +50,7 @@ func (p *packer) fill(start, guess int, room size) int {
 
 // packAround packs where some value does not fit alone and would beside another: then filling each piece as far as it goes
 // can leave such a value over. From the last value to the first it finds how few pieces the values from there on need.
-func (p *packer) packAround(room size, limit int) (cuts []int, ok bool) {
+func (p *packer) packAround(room room, limit int) (cuts []int, ok bool) {
 	never := p.n + 1
 	need, next := make([]int, p.n+1), make([]int, p.n+1)
 	var ends []int // where a piece of several values may end: the last end first, and each needs no more than those behind it
@@ -58,7 +62,7 @@ func (p *packer) packAround(room size, limit int) (cuts []int, ok bool) {
 			}
 			ends = append(ends, end)
 		}
-		last := p.extend(start, start+2, reach, room)
+		last := p.extend(start, start+2, reach, room.company)
 		for len(ends) > 0 && ends[0] > last {
 			ends = ends[1:]
 		}
@@ -67,7 +71,7 @@ func (p *packer) packAround(room size, limit int) (cuts []int, ok bool) {
 		if len(ends) > 0 && need[ends[0]] < never {
 			need[start], next[start] = need[ends[0]]+1, ends[0]
 		}
-		if need[start+1]+1 < need[start] && p.weigh(start, start+1).fits(room) {
+		if need[start+1]+1 < need[start] && p.weigh(start, start+1).fits(room.lone) {
 			need[start], next[start] = need[start+1]+1, start+1
 		}
 	}

@@ -104,17 +104,15 @@ func (d *division) packBytes(most []int) ([][]int, error) {
 	for i, a := range packs {
 		s.packers = append(s.packers, &packer{scale: d.scales[a], most: most[i]})
 	}
-	lone := s.room
-	s.room = s.room.minus(d.shared)
+	s.shared = d.shared
 	cuttings, err := s.run()
-	if errors.Is(err, errNoneFits) && d.shared != (size{}) {
-		// Where no axis sends several values, what such requests take more is not taken.
+	if err != nil && d.shared != (size{}) {
+		// Among very many combinations one without several values may be lost.
 		for _, p := range s.packers {
 			if p.alone != nil {
 				p.most = 1
 			}
 		}
-		s.room = lone
 		cuttings, err = s.run()
 	}
 	switch {

@@ -7,31 +7,43 @@ import (
 )
 
 // search finds the division of several axes with the fewest requests: of all ways to cut each axis into contiguous pieces
-// such that the request of every axis's heaviest piece fits, one with the least product of the numbers of pieces.
+// such that each request fits, one with the least product of the numbers of pieces.
 //
-// For each axis it lists what is worth considering: for each number of pieces the least weight that the heaviest of so few
-// can have. The lists are short, because they are walked from few pieces to many and end where more pieces could not be part of
+// For each axis it lists what is worth considering: for each number of pieces the least load that so few can be. The lists
+// are short, because they are walked from few pieces to many and end where more pieces could not be part of
 // a division better than one that is known. Axis by axis they are joined to combinations, of which those are dropped
-// that another one beats in both number and weight.
+// that another one beats in both number and load.
+//
+// That no division has fewer requests holds without bound for axes whose values travel alone as they do in company. Of those
+// whose values travel alone in the URL and several in the body, an axis of more than exactValues values is tried with few
+// bounds of the URL (spared), among them no value alone, so that it never costs more than without such values; and where there
+// are more than exactCombinations, a combination is dropped that another one beats when both are taken to send several values.
 type search struct {
 	packers []*packer
 	floors  []size // below the weight of any piece
 	room    size
-	bound   int // a product above it is of no use
+	shared  size // what a request takes more when any axis sends several values
+	bound   int  // a product above it is of no use
 }
+
+const (
+	spared            = 4
+	exactValues       = 64
+	exactCombinations = 1 << 13
+)
 
 // cutting is one way to cut one axis: pack with this room gives it.
 type cutting struct {
 	axis   int
 	pieces int
-	weight size // of the heaviest piece
-	room   size
+	load   load // of the heaviest pieces
+	room   room
 }
 
 // combination is a cutting for each of some axes: one for the last of them, and those before; or those of two groups joined.
 type combination struct {
 	product int
-	weight  size
+	load    load
 	last    cutting
 	before  *combination
 	joined  []*combination
@@ -46,7 +58,8 @@ func (s *search) run() ([]cutting, error) {
 	fewest := make([]int, len(s.packers))
 	lower := 1
 	for i, p := range s.packers {
-		first, ok := s.cut(i, s.roomBeside(i), p.n)
+		beside := s.roomBeside(i)
+		first, ok := s.cut(i, room{beside, beside.minus(s.shared)}, p.n)
 		if !ok {
 			return nil, errNoneFits
 		}
@@ -107,13 +120,13 @@ func (s *search) roomBeside(i int) size {
 }
 
 // cut cuts one axis into the fewest pieces that a room takes, at most limit.
-func (s *search) cut(i int, room size, limit int) (cutting, bool) {
+func (s *search) cut(i int, room room, limit int) (cutting, bool) {
 	p := s.packers[i]
 	cuts, ok := p.pack(room, limit)
 	if !ok {
 		return cutting{}, false
 	}
-	return cutting{i, len(cuts), p.heaviest(cuts), room}, true
+	return cutting{i, len(cuts), p.load(cuts), room}, true
 }
 
 // guess gives a division that fits, if a simple one does: the room is shared equally among the axes that do not fit in
@@ -164,15 +177,15 @@ func (s *search) equalShares(wholes []size) []size {
 
 // try cuts each axis as its share allows.
 func (s *search) try(shares []size) *combination {
-	c := &combination{product: 1}
+	c := &combination{product: 1, load: unloaded()}
 	for i, share := range shares {
-		cutting, ok := s.cut(i, share, s.bound/c.product)
+		cutting, ok := s.cut(i, room{share, share}, s.bound/c.product)
 		if !ok {
 			return nil
 		}
-		c = &combination{product: c.product * cutting.pieces, weight: c.weight.plus(cutting.weight), last: cutting, before: c}
+		c = &combination{product: c.product * cutting.pieces, load: c.load.plus(cutting.load), last: cutting, before: c}
 	}
-	if !c.weight.fits(s.room) {
+	if !c.load.fits(s.room, s.shared) {
 		return nil
 	}
 	return c
@@ -202,8 +215,8 @@ func (s *search) join(fewest []int) (best *combination) {
 			if r.product > s.bound/l.product {
 				break
 			}
-			if weight := l.weight.plus(r.weight); weight.fits(s.room) {
-				best = &combination{product: l.product * r.product, weight: weight, joined: []*combination{l, r}}
+			if load := l.load.plus(r.load); load.fits(s.room, s.shared) {
+				best = &combination{product: l.product * r.product, load: load, joined: []*combination{l, r}}
 				s.bound = best.product - 1
 				break
 			}
@@ -219,7 +232,7 @@ func (s *search) joinGroup(group, fewest []int, all bool) []*combination {
 	for i := range s.packers {
 		beside = beside.minus(s.floors[i])
 	}
-	combinations := []*combination{{product: 1}}
+	combinations := []*combination{{product: 1, load: unloaded()}}
 	for at, i := range group {
 		beside = beside.plus(s.floors[i])
 		list := s.list(i, s.limit([]int{i}, fewest))
@@ -230,8 +243,8 @@ func (s *search) joinGroup(group, fewest []int, all bool) []*combination {
 				if cutting.pieces > limit/c.product {
 					break
 				}
-				if weight := c.weight.plus(cutting.weight); weight.fits(beside) {
-					next = append(next, &combination{product: c.product * cutting.pieces, weight: weight, last: cutting, before: c})
+				if load := c.load.plus(cutting.load); load.fits(beside, s.shared) {
+					next = append(next, &combination{product: c.product * cutting.pieces, load: load, last: cutting, before: c})
 					if all && at == len(group)-1 {
 						limit = c.product * cutting.pieces
 						break // more pieces of the last axis are of no use
@@ -257,80 +270,108 @@ func (s *search) limit(some, fewest []int) int {
 
 // list gives the cuttings of an axis that are worth considering, few pieces first.
 func (s *search) list(i, limit int) []cutting {
-	room := s.roomBeside(i)
-	room.both = min(room.both, room.url+room.body)
+	beside := s.roomBeside(i)
+	beside.both = min(beside.both, beside.url+beside.body)
+	room := room{beside, beside.minus(s.shared)}
+	p := s.packers[i]
 	list := s.descend(i, room, limit)
-	if s.packers[i].alone == nil {
+	if p.alone == nil {
 		return list
 	}
-	// Where values alone travel in the URL and several in the body, it may take more room for the body to spare the URL the
-	// longest values. Each round spares it one more, and the last one all.
-	company := s.packers[i].ground.url
-	for rounds, found := 0, list; len(found) > 0 && room.url > company; rounds++ {
-		longest := company
+	// It may take more room for values in company to spare the URL the longest values alone. Each round spares it the longest
+	// of those that the round before had alone, until they are not what fills a request.
+	urls := s.singleURLs()
+	for rounds, found := 1, list; ; rounds++ {
+		longest, felt := nothing(), false
 		for _, c := range found {
-			longest = max(longest, c.weight.url)
+			longest = longest.most(c.load.lone)
+			felt = felt || c.load.company != nothing() && (urls > s.room.url || c.load.lone.both > c.load.company.both)
 		}
-		if room.url = max(company, longest-1); rounds == spared {
-			room.url = company
+		if !felt || longest == nothing() {
+			break
+		}
+		if room.lone.both = longest.both - 1; rounds > spared && p.n > exactValues {
+			room.lone = nothing()
 		}
 		found = s.descend(i, room, limit)
 		list = append(list, found...)
 	}
-	slices.SortStableFunc(list, func(a, b cutting) int { return cmp.Compare(a.pieces, b.pieces) })
-	return list
+	slices.SortStableFunc(list, func(a, b cutting) int {
+		return cmp.Or(cmp.Compare(a.pieces, b.pieces), cmp.Compare(a.load.total().both, b.load.total().both))
+	})
+	kept := list[:0]
+	for _, c := range list {
+		if !slices.ContainsFunc(kept, func(k cutting) bool { return k.load.beats(c.load) }) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
-// spared bounds the rounds in which the URL is spared single values.
-const spared = 16
+// singleURLs is what the URL of a request takes at most when each axis sends a value alone.
+func (s *search) singleURLs() int {
+	most := 0
+	for _, p := range s.packers {
+		most += max(p.singles().url, p.weigh(0, p.n).url)
+	}
+	return most
+}
 
-// descend gives, from few pieces to many, the cuttings that have the least weight of all with so many pieces.
-func (s *search) descend(i int, room size, limit int) (list []cutting) {
-	p := s.packers[i]
+// descend gives, from few pieces to many, the cuttings whose heaviest piece has the least weight of all with so many pieces: of
+// several values, where those and values alone weigh differently.
+func (s *search) descend(i int, room room, limit int) (list []cutting) {
 	for {
-		cuts, ok := p.pack(room, limit)
+		c, ok := s.cut(i, room, limit)
 		if !ok {
 			return list
 		}
-		c := cutting{i, len(cuts), p.heaviest(cuts), room}
-		if n := len(list); n > 0 && list[n-1].pieces == c.pieces && c.weight.fits(list[n-1].weight) {
+		if n := len(list); n > 0 && list[n-1].pieces == c.pieces && c.load.beats(list[n-1].load) {
 			list[n-1] = c
 		} else {
 			list = append(list, c)
 		}
-		room.both = c.weight.both - 1
+		switch {
+		case s.packers[i].alone == nil:
+			room.lone.both = c.load.lone.both - 1
+		case c.load.company == nothing():
+			return list
+		default:
+			room.company.both = c.load.company.both - 1
+		}
 	}
 }
 
-// unbeaten drops combinations that have as many requests as another, or more, and do not weigh less. The fewest requests come
-// first.
+// unbeaten drops combinations that have as many requests as another, or more, and are not less of a load. The fewest requests
+// come first.
 func unbeaten(all []*combination) []*combination {
 	slices.SortStableFunc(all, func(a, b *combination) int {
-		return cmp.Or(cmp.Compare(a.product, b.product), cmp.Compare(a.weight.both, b.weight.both))
+		return cmp.Or(cmp.Compare(a.product, b.product), cmp.Compare(a.load.total().both, b.load.total().both))
 	})
+	exact := len(all) <= exactCombinations
 	kept := all[:0]
-	var steps []size // of what is kept, the least body for each URL: one is longer, the other shorter
+	var steps []load // of what is kept, the least body for each URL: one is longer, the other shorter
 	for _, c := range all {
-		at, found := slices.BinarySearchFunc(steps, c.weight.url, func(step size, url int) int { return cmp.Compare(step.url, url) })
+		total := c.load.total()
+		at, found := slices.BinarySearchFunc(steps, total.url, func(step load, url int) int { return cmp.Compare(step.total().url, url) })
 		if !found {
 			at--
 		}
-		if at >= 0 && steps[at].fits(c.weight) {
+		if at >= 0 && (steps[at].beats(c.load) || !exact && steps[at].total().fits(total)) {
 			continue
 		}
 		kept = append(kept, c)
-		if at >= 0 && steps[at].body <= c.weight.body {
-			continue // it is kept for its sum, which the steps do not know of
+		if at >= 0 && steps[at].total().body <= total.body {
+			continue // it is kept for what the steps do not know of
 		}
 		first := at
 		if !found {
 			first++
 		}
 		end := first
-		for end < len(steps) && steps[end].body >= c.weight.body {
+		for end < len(steps) && steps[end].total().body >= total.body {
 			end++
 		}
-		steps = slices.Replace(steps, first, end, c.weight)
+		steps = slices.Replace(steps, first, end, c.load)
 	}
 	return kept
 }
