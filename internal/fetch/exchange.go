@@ -131,6 +131,9 @@ func (e *exchange) answer(ctx context.Context, response *http.Response) (page se
 		if err := e.client.collection.EndsUnserved(e.at); err != nil {
 			return page, "", e.withStatus(err, response.StatusCode)
 		}
+		if e.at.Cursor != "" {
+			return service.Page{Status: response.StatusCode, Bytes: int64(len(data)), Claimed: e.at.Claimed}, "", nil
+		}
 	}
 	return page, "", e.refuse(response, data, class, givesUpAs)
 }

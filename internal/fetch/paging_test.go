@@ -105,23 +105,37 @@ func TestACursorThatWasDamagedIsNeverSent(t *testing.T) {
 	}
 }
 
-func TestNoDataInAWalkIsNoEndBeforeTheTotal(t *testing.T) {
+func TestNoDataBehindTheFirstPageIsAnEndOnlyWhereTheWalkLooksForOne(t *testing.T) {
 	w := newWorld(t, map[string]http.HandlerFunc{"example.com": func(out http.ResponseWriter, r *http.Request) {
-		if r.URL.RawQuery == "offset=0" {
-			answer(200, `{"items":[{"id":"1"}],"total":2}`)(out, r)
+		if r.URL.RawQuery == "" || r.URL.RawQuery == "offset=0" {
+			answer(200, `{"items":[{"id":"1"}],"total":2,"next":"/v1/things?after=1","cursor":"1"}`)(out, r)
 			return
 		}
 		answer(204, "")(out, r)
 	}})
-	keyed := collection(t, "keyed", linked, "{style: offset, send: {offset: '{offset}'}, stop: {total: '$.total'}}")
-	client := w.client(t, keyed, "")
-	page, err := client.FetchPage(t.Context(), task(t, keyed), service.Walk{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = client.FetchPage(t.Context(), task(t, keyed), service.Walk{Cursor: page.Next, Pages: 1, Rows: 1})
-	if refused := refusal(t, err, service.ClassBadPage); refused.Status != 204 {
-		t.Errorf("status %d", refused.Status)
+	for paging, ends := range map[string]bool{
+		"{style: offset, send: {offset: '{offset}'}, stop: {total: '$.total'}}":                      false,
+		"{style: offset, send: {offset: '{offset}'}, stop: empty_page, count: {matched: '$.total'}}": false,
+		"{style: offset, send: {offset: '{offset}'}, stop: empty_page}":                              true,
+		"{style: link, next: '$.next'}":                                                              false,
+		"{style: cursor, next: '$.cursor', send: {after: '{}'}}":                                     false,
+	} {
+		keyed := collection(t, "keyed", linked, paging)
+		client := w.client(t, keyed, "")
+		page, err := client.FetchPage(t.Context(), task(t, keyed), service.Walk{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err = client.FetchPage(t.Context(), task(t, keyed), service.Walk{Cursor: page.Next, Pages: 1, Rows: 1, Claimed: page.Claimed})
+		if ends {
+			if err != nil || page.Next != "" || page.Count != 0 || page.Status != 204 {
+				t.Errorf("%s: page %+v, %v", paging, page, err)
+			}
+			continue
+		}
+		if refused := refusal(t, err, service.ClassBadPage); refused.Status != 204 {
+			t.Errorf("%s: status %d", paging, refused.Status)
+		}
 	}
 }
 

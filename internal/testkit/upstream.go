@@ -15,11 +15,12 @@ import (
 
 // Call is one request that a Script was sent.
 type Call struct {
-	Task   string // the item's task, as it is
-	Cursor string
-	Pages  int // of the walk before this call
-	Rows   int64
-	Try    int // 1 for the first call with this task and cursor
+	Task    string // the item's task, as it is
+	Cursor  string
+	Pages   int // of the walk before this call
+	Rows    int64
+	Claimed service.Claims
+	Try     int // 1 for the first call with this task and cursor
 }
 
 // Script is a service.Adapter whose answers are a function, and which counts what it was asked.
@@ -39,7 +40,7 @@ func NewScript(answer func(context.Context, Call) (service.Page, error)) *Script
 // FetchPage is service.Adapter's.
 func (s *Script) FetchPage(ctx context.Context, task json.RawMessage, at service.Walk) (service.Page, error) {
 	s.mu.Lock()
-	call := Call{Task: string(task), Cursor: at.Cursor, Pages: at.Pages, Rows: at.Rows, Try: 1}
+	call := Call{Task: string(task), Cursor: at.Cursor, Pages: at.Pages, Rows: at.Rows, Claimed: at.Claimed, Try: 1}
 	for _, earlier := range s.calls {
 		if earlier.Task == call.Task && earlier.Cursor == at.Cursor {
 			call.Try++

@@ -114,6 +114,13 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 		answer = &service.ResponseError{Class: service.ClassTransient, Message: err.Error(), Err: err}
 		err = answer
 	}
+	if answer != nil && answer.Class == service.ClassNoData && at.Cursor != "" {
+		answer = &service.ResponseError{
+			Class: service.ClassBadPage, Status: answer.Status, Err: answer,
+			Message: fmt.Sprintf("no data at page %d, which the page before it named: %s", at.Pages+1, answer.Message),
+		}
+		err = answer
+	}
 	if answer != nil {
 		answer.Message = messages.Text(answer.Message)
 		record.Class, record.Status = string(answer.Class), answer.Status

@@ -15,8 +15,9 @@ import (
 // goroutine.
 type walk struct {
 	result  Result
-	cursor  string   // of the page that comes next
-	columns []string // seen, in first-seen order
+	cursor  string         // of the page that comes next
+	claimed service.Claims // by the pages so far
+	columns []string       // seen, in first-seen order
 	known   map[string]struct{}
 	seen    map[[sha256.Size]byte]struct{} // the cursors by their digests: they may be long, and the pages many
 	doubted bool                           // whether the last page was the last
@@ -106,7 +107,7 @@ func (c *chunk) pages(ctx context.Context, w *walk) error {
 
 // step takes the walk one page further. over: it was the last one.
 func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
-	page, err := c.page(ctx, service.Walk{Cursor: w.cursor, Pages: c.header.Pages, Rows: c.header.Rows})
+	page, err := c.page(ctx, service.Walk{Cursor: w.cursor, Pages: c.header.Pages, Rows: c.header.Rows, Claimed: w.claimed})
 	if err != nil {
 		return false, err
 	}
@@ -125,7 +126,7 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 	}
 	header := &messages.Page{
 		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Rows: int64(page.Count), Columns: page.Columns,
-		Worker: c.w.cfg.ID, Fetched: c.sent,
+		ClaimedRows: page.Claimed.Rows, ClaimedPages: page.Claimed.Pages, Worker: c.w.cfg.ID, Fetched: c.sent,
 	}
 	return false, c.stored(ctx, func(ctx context.Context) error {
 		have, next, err := w.result.Store(ctx, header, page.Next, page.Rows)
@@ -168,7 +169,7 @@ func (c *chunk) mayFollow(w *walk, next string) error {
 func (c *chunk) take(w *walk, page *messages.Page, next string) {
 	c.count(w, page.Rows, page.Columns)
 	w.seen[sha256.Sum256([]byte(next))] = struct{}{}
-	w.cursor = next
+	w.cursor, w.claimed = next, service.Claims{Rows: page.ClaimedRows, Pages: page.ClaimedPages}
 }
 
 func (c *chunk) count(w *walk, rows int64, columns []string) {

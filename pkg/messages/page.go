@@ -13,22 +13,25 @@ const maxPageBytes = MaxHeaderBytes + 4<<10
 // page: whoever runs the chunk again goes on behind it. A page is no result; the result that names its walk makes it a part
 // of one. The body is the cursor and then the rows, so that a cursor may be of any length and of any bytes.
 type Page struct {
-	V         int       `json:"v"`
-	Query     string    `json:"query"`
-	Run       int       `json:"run"`
-	Position  Position  `json:"position"`
-	Walk      string    `json:"walk"` // id of the attempt that began the walk
-	Page      int       `json:"page"` // 0-based, within the walk
-	Rows      int64     `json:"rows"` // of this page
-	Columns   []string  `json:"columns,omitempty"`
-	NextBytes int64     `json:"next_bytes"`      // length of the cursor of the next page
-	Bytes     int64     `json:"bytes"`           // of the rows, before compression
-	SHA256    string    `json:"sha256"`          // of the cursor's length, the cursor and the rows, before compression, in hex
-	Parts     int       `json:"parts,omitempty"` // messages that hold the beginning of the body; this one holds the rest
-	Ended     bool      `json:"ended,omitempty"` // instead of a page: the walk came to no end, and nobody goes on with it
-	Attempt   string    `json:"attempt"`         // that fetched this page
-	Worker    string    `json:"worker"`
-	Fetched   time.Time `json:"fetched"` // when the page was asked for: its cursor is younger
+	V         int      `json:"v"`
+	Query     string   `json:"query"`
+	Run       int      `json:"run"`
+	Position  Position `json:"position"`
+	Walk      string   `json:"walk"` // id of the attempt that began the walk
+	Page      int      `json:"page"` // 0-based, within the walk
+	Rows      int64    `json:"rows"` // of this page
+	Columns   []string `json:"columns,omitempty"`
+	NextBytes int64    `json:"next_bytes"`      // length of the cursor of the next page
+	Bytes     int64    `json:"bytes"`           // of the rows, before compression
+	SHA256    string   `json:"sha256"`          // of the cursor's length, the cursor and the rows, before compression, in hex
+	Parts     int      `json:"parts,omitempty"` // messages that hold the beginning of the body; this one holds the rest
+	// The largest numbers that the pages of the walk up to this one have given of the whole walk; 0: none.
+	ClaimedRows  int64     `json:"claimed_rows,omitempty"`
+	ClaimedPages int64     `json:"claimed_pages,omitempty"`
+	Ended        bool      `json:"ended,omitempty"` // instead of a page: the walk came to no end, and nobody goes on with it
+	Attempt      string    `json:"attempt"`         // that fetched this page
+	Worker       string    `json:"worker"`
+	Fetched      time.Time `json:"fetched"` // when the page was asked for: its cursor is younger
 }
 
 // Validate reports the first field that is missing or out of bounds.
@@ -46,6 +49,8 @@ func (m *Page) Validate() error {
 		checkCount("bytes", m.Bytes),
 		field("sha256", checkDigest(m.SHA256)),
 		field("parts", checkParts(m.Parts)),
+		checkCount("claimed_rows", m.ClaimedRows),
+		checkCount("claimed_pages", m.ClaimedPages),
 		field("ended", m.checkEnded()),
 		field("attempt", CheckName(m.Attempt)),
 		field("worker", CheckName(m.Worker)),

@@ -94,6 +94,7 @@ func (d draw) page() wire {
 	if !m.Ended {
 		m.Rows, m.Bytes, m.NextBytes = d.count(), d.count(), 1+d.count()/2
 		m.Parts = rapid.IntRange(0, 1<<20).Draw(d.T, "parts")
+		m.ClaimedRows, m.ClaimedPages = d.count(), d.count()
 	}
 	return m
 }

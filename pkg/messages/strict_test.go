@@ -221,6 +221,8 @@ func pageBounds(columns func(int) []string) []bound {
 		{"page", "next_bytes", func(m *messages.Page) { m.NextBytes = -1 }},
 		{"page", "next_bytes", func(m *messages.Page) { m.NextBytes = 1<<53 + 1 }},
 		{"page", "bytes", func(m *messages.Page) { m.Bytes = -1 }},
+		{"page", "claimed_rows", func(m *messages.Page) { m.ClaimedRows = -1 }},
+		{"page", "claimed_pages", func(m *messages.Page) { m.ClaimedPages = 1<<53 + 1 }},
 		{"page", "sha256", func(m *messages.Page) { m.SHA256 = "" }},
 		{"page", "parts", func(m *messages.Page) { m.Parts = 1<<20 + 1 }},
 		{"page", "ended", func(m *messages.Page) { m.NextBytes = 0 }},

@@ -20,9 +20,17 @@ type Adapter interface {
 // Walk is where a walk over the pages of one chunk stands. It is stored with each page, so that another process can go on
 // behind it.
 type Walk struct {
-	Cursor string // that the page before named; empty on the first page
-	Pages  int    // before this one
-	Rows   int64  // of those pages
+	Cursor  string // that the page before named; empty on the first page
+	Pages   int    // before this one
+	Rows    int64  // of those pages
+	Claimed Claims // by those pages
+}
+
+// Claims are the largest numbers that the pages of a walk have given of the whole walk; 0: none has given one. The walk does
+// not end before them.
+type Claims struct {
+	Rows  int64
+	Pages int64
 }
 
 // Page is one decoded response.
@@ -34,6 +42,7 @@ type Page struct {
 	Doubted bool     // the end is not confirmed: the last page was full, and nothing tells how many rows there are
 	Status  int      // HTTP status
 	Bytes   int64    // size of the decoded body
+	Claimed Claims   // by this page and those before it
 }
 
 // Class tells what a response means; the set is closed.
@@ -42,7 +51,7 @@ type Class string
 // The classes of a response (docs/service-definition.md, responses).
 const (
 	ClassOK         Class = "ok"
-	ClassNoData     Class = "no_data"     // completes the chunk with no rows
+	ClassNoData     Class = "no_data"     // completes the chunk with no rows; no answer for a page that the page before named
 	ClassQuota      Class = "quota"       // quota refused: pause, costs no attempt
 	ClassTransient  Class = "transient"   // retry
 	ClassTooLarge   Class = "too_large"   // split the chunk

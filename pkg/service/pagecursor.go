@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // pageCursor is what Page.Next holds when it is no link: where the next page begins, in the words of the paging style.
@@ -15,7 +14,6 @@ type pageCursor struct {
 	Cursor string `json:"cursor,omitempty"` // of style cursor
 	Offset int64  `json:"offset,omitempty"` // of style offset
 	Page   int64  `json:"page,omitempty"`   // of style page
-	Total  *int64 `json:"total,omitempty"`  // rows of the whole walk, where the page before said so; not with Cursor
 }
 
 const (
@@ -45,18 +43,14 @@ func decodePageCursor(style PagingStyle, text string) (pageCursor, error) {
 		return p, fmt.Errorf("%w: it is damaged", errPageCursor)
 	}
 	fits := map[PagingStyle]bool{
-		PagingCursor: p.Cursor != "" && p.Offset == 0 && p.Page == 0 && p.Total == nil,
+		PagingCursor: p.Cursor != "" && p.Offset == 0 && p.Page == 0,
 		PagingOffset: p.Offset > 0 && p.Cursor == "" && p.Page == 0,
 		PagingPage:   p.Page > 0 && p.Cursor == "" && p.Offset == 0,
 	}
 	if !fits[style] {
 		return p, fmt.Errorf("%w: its style is not %s", errPageCursor, style)
 	}
-	total := int64(0)
-	if p.Total != nil {
-		total = *p.Total
-	}
-	if len(p.Cursor) > maxCursorBytes || max(p.Offset, p.Page, total) > maxCount || total < 0 {
+	if len(p.Cursor) > maxCursorBytes || max(p.Offset, p.Page) > maxCount {
 		return p, fmt.Errorf("%w: it is out of bounds", errPageCursor)
 	}
 	return p, nil
@@ -83,15 +77,22 @@ func (c *Collection) standing(at Walk) (pageCursor, error) {
 	return p, nil
 }
 
-// EndsUnserved tells whether a walk may end at a request that was answered with no data. It may not when a page before
-// said how many rows there are and they have not come: that is a *ResponseError.
+// EndsUnserved tells whether a walk may end at a request that was answered with no data. Where a page before named this one
+// it may not, and neither where pages before said of more rows than have come: that is a *ResponseError of class bad_page.
+// It may where the walk looks for its end by itself, at the page without rows.
 func (c *Collection) EndsUnserved(at Walk) error {
-	if !c.paging.Style.isCounted() || at.Cursor == "" {
+	if at.Cursor == "" {
 		return nil
 	}
-	p, err := c.standing(at)
-	if err == nil && p.Total != nil && *p.Total > at.Rows {
-		return badPage("the service has no data after %d of %s rows", at.Rows, strconv.FormatInt(*p.Total, 10))
+	if _, err := c.standing(at); c.paging.Style.isCounted() && err != nil {
+		return goneCursor(err)
+	}
+	stop := c.paging.Stop.Kind
+	switch {
+	case at.Claimed.Rows > at.Rows:
+		return badPage("the service has no data after %d of %d rows", at.Rows, at.Claimed.Rows)
+	case !c.paging.Style.isCounted(), stop != StopEmptyPage && stop != StopShortPage:
+		return badPage("the service has no data at page %d, and the page before it says that there is one", at.Pages+1)
 	}
 	return nil
 }

@@ -32,10 +32,16 @@ func (c *Collection) finish(page *Page, a answer) error {
 	if err != nil {
 		return err
 	}
-	received := a.at.Rows + int64(page.Count)
-	if here, err := c.standing(a.at); c.paging.Style.isCounted() && err == nil && here.Total != nil && !said.known && received <= *here.Total {
-		said.total, said.known = *here.Total, true // said by a page before
+	received, before := a.at.Rows+int64(page.Count), a.at.Claimed
+	switch {
+	case said.known && said.total < before.Rows:
+		return badPage("the rows that match have become fewer while their pages were read: %d, and %d before", said.total, before.Rows)
+	case c.paging.Stop.Kind == StopPages && said.pages < before.Pages:
+		return badPage("the pages have become fewer while they were read: %d, and %d before", said.pages, before.Pages)
+	case !said.known && before.Rows > 0 && received <= before.Rows:
+		said.total, said.known = before.Rows, true
 	}
+	page.Claimed = Claims{Rows: max(before.Rows, said.total), Pages: max(before.Pages, said.pages)}
 	if said.known && said.total < received {
 		return badPage("the answer says that %d rows match, and %d have come", said.total, received)
 	}
@@ -172,9 +178,6 @@ func (c *Collection) nextPosition(rows int, a answer, said claims) (string, erro
 	if err != nil {
 		return "", goneCursor(err)
 	}
-	if said.known && here.Total != nil && said.total < *here.Total {
-		return "", badPage("the rows that match have become fewer while their pages were read: %d, and %d before", said.total, *here.Total)
-	}
 	received := a.at.Rows + int64(rows)
 	ended := rows == 0
 	switch c.paging.Stop.Kind {
@@ -209,9 +212,6 @@ func (c *Collection) nextPosition(rows int, a answer, said claims) (string, erro
 		next.Page = here.Page + 1
 	} else {
 		next.Offset = here.Offset + int64(rows)
-	}
-	if said.known {
-		next.Total = &said.total
 	}
 	return next.encode(), nil
 }

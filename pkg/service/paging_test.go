@@ -101,7 +101,7 @@ func walk(c *Collection, u *upstream) (ids []string, last Page, err error) {
 			return ids, last, fmt.Errorf("the cursor %s again", last.Next)
 		}
 		seen[last.Next] = true
-		at = Walk{Cursor: last.Next, Pages: at.Pages + 1, Rows: at.Rows + int64(last.Count)}
+		at = Walk{Cursor: last.Next, Pages: at.Pages + 1, Rows: at.Rows + int64(last.Count), Claimed: last.Claimed}
 	}
 }
 
@@ -295,15 +295,90 @@ func TestAFullLastPageThatNothingConfirmsIsDoubted(t *testing.T) {
 	}
 }
 
-func TestNoDataIsNoEndBeforeTheTotalIsReached(t *testing.T) {
-	c := pagedBy(t, byOffset+"{total: '$.total'}}")
-	for cursor, want := range map[string]Class{"": "", `{"offset":5,"total":5}`: "", `{"offset":5,"total":9}`: ClassBadPage, `{"offset":5}`: ""} {
-		if err := c.EndsUnserved(Walk{Cursor: cursor, Pages: 1, Rows: 5}); classOf(err) != want {
-			t.Errorf("%s: %v, want class %q", cursor, err, want)
+func TestNoDataEndsOnlyAWalkThatLooksForItsEnd(t *testing.T) {
+	const link = "{style: link, next: '$.next'}"
+	offset, page := Walk{Cursor: `{"offset":5}`, Pages: 1, Rows: 5}, Walk{Cursor: `{"page":2}`, Pages: 1, Rows: 5}
+	claimed := func(at Walk, rows, pages int64) Walk {
+		at.Claimed = Claims{Rows: rows, Pages: pages}
+		return at
+	}
+	tests := []struct {
+		paging string
+		at     Walk
+		want   Class
+	}{
+		{"{style: none}", Walk{}, ""},
+		{link, Walk{}, ""},
+		{link, Walk{Cursor: "https://api.example.org/v1/things?p=2", Pages: 1, Rows: 5}, ClassBadPage},
+		{"{style: link, next: '$.next', empty_page: stop}", Walk{Cursor: "https://api.example.org/v1/things?p=2", Pages: 1}, ClassBadPage},
+		{byCursor + "}", Walk{}, ""},
+		{byCursor + "}", Walk{Cursor: `{"cursor":"a"}`, Pages: 1, Rows: 5}, ClassBadPage},
+		{byOffset + "empty_page}", Walk{}, ""},
+		{byOffset + "empty_page}", offset, ""},
+		{byOffset + "empty_page}", claimed(offset, 5, 0), ""},
+		{byOffset + "empty_page}", claimed(offset, 6, 0), ClassBadPage},
+		{byOffset + "empty_page}", Walk{Cursor: `{"offset":6}`, Pages: 1, Rows: 5}, ClassCursorGone},
+		{byOffset + "{total: '$.total'}}", claimed(offset, 9, 0), ClassBadPage},
+		{byOffset + "{total: '$.total'}}", offset, ClassBadPage},
+		{byOffset + "{pages: '$.pages'}}", claimed(offset, 0, 2), ClassBadPage},
+		{byPage + "empty_page}", page, ""},
+		{byPage + "short_page}", page, ""},
+		{byPage + "short_page, count: {matched: '$.total'}}", claimed(page, 9, 0), ClassBadPage},
+		{byPage + "{pages: '$.pages'}}", claimed(page, 0, 2), ClassBadPage},
+	}
+	for _, test := range tests {
+		if err := pagedBy(t, test.paging).EndsUnserved(test.at); classOf(err) != test.want {
+			t.Errorf("%s at %+v: %v, want class %q", test.paging, test.at, err, test.want)
 		}
 	}
-	if err := pagedBy(t, byCursor+"}").EndsUnserved(Walk{Cursor: `{"cursor":"a"}`}); err != nil {
-		t.Error(err)
+}
+
+func TestWhatAPageClaimsOfTheWalkHoldsForAllPagesBehindIt(t *testing.T) {
+	const (
+		link    = "{style: link, next: '$.next', count: {matched: '$.m'}}"
+		cursor  = byCursor + ", count: {matched: '$.m'}}"
+		row     = `"items":[{"id":1}]`
+		more    = row + `,"next":"/v1/things?p=2"`
+		further = row + `,"next":"/v1/things?p=3"`
+	)
+	tests := []struct {
+		name, paging string
+		pages        []string
+		want         string // of the last page's error
+	}{
+		{"link, a total that falls to the rows", link, []string{more + `,"m":100`, row + `,"m":2`}, "fewer while their pages were read: 2, and 100 before"},
+		{"link, a total that falls before the end", link, []string{more + `,"m":100`, further + `,"m":99`}, "99, and 100 before"},
+		{"link, a total that is not told again", link, []string{more + `,"m":100`, row}, "says that 100 rows match, and the pages end after 2"},
+		{"link, a total two pages before", link, []string{more + `,"m":4`, further, row}, "says that 4 rows match, and the pages end after 3"},
+		{"link, the largest counts", link, []string{more + `,"m":3`, further + `,"m":4`, row}, "4 rows match, and the pages end after 3"},
+		{"link, the last total agrees", link, []string{more + `,"m":3`, further, row}, ""},
+		{"link, a total that grows", link, []string{more + `,"m":2`, further + `,"m":3`, row}, ""},
+		{"link, rows beyond a total of before", link, []string{more + `,"m":2`, further, row}, ""},
+		{"cursor, a total that falls", cursor, []string{more + `,"m":100`, row + `,"m":2`}, "2, and 100 before"},
+		{"cursor, a total that is not told again", cursor, []string{more + `,"m":100`, row}, "100 rows match, and the pages end after 2"},
+		{"cursor, empty_page: stop", byCursor + ", empty_page: stop, count: {matched: '$.m'}}", []string{more + `,"m":100`, `"items":[],"next":"x"`}, "the pages end after 1"},
+		{"page, pages that fall", byPage + "{pages: '$.n'}}", []string{row + `,"n":5`, row + `,"n":2`}, "the pages have become fewer while they were read: 2, and 5 before"},
+		{"page, pages that grow", byPage + "{pages: '$.n'}}", []string{row + `,"n":2`, row + `,"n":3`, row + `,"n":3`}, ""},
+		{"offset, pages that fall", byOffset + "{pages: '$.n'}}", []string{row + `,"n":3`, row + `,"n":2`}, "2, and 3 before"},
+		{"offset, a total that falls", byOffset + "{total: '$.n'}}", []string{row + `,"n":3`, row + `,"n":2`}, "2, and 3 before"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, at := pagedBy(t, test.paging), Walk{}
+			for i, body := range test.pages {
+				page, err := c.DecodePage(at, "https://api.example.org/v1/things", nil, []byte("{"+body+"}"))
+				last := i == len(test.pages)-1
+				switch {
+				case last && test.want != "":
+					if classOf(err) != ClassBadPage || !strings.Contains(err.Error(), test.want) {
+						t.Errorf("got next %q, %v\nwant %s", page.Next, err, test.want)
+					}
+				case err != nil || last != (page.Next == ""):
+					t.Fatalf("page %d: next %q, %v", i+1, page.Next, err)
+				}
+				at = Walk{Cursor: page.Next, Pages: at.Pages + 1, Rows: at.Rows + int64(page.Count), Claimed: page.Claimed}
+			}
+		})
 	}
 }
 
@@ -380,7 +455,7 @@ func TestACursorThatWasDamagedIsGone(t *testing.T) {
 	damaged := []string{
 		"x", "{}", `{"offset":0}`, `{"offset":-5}`, `{"offset":05}`, `{"offset":5.0}`, `{"offset": 5}`, `{"offset":5}{}`, `{"offset":5,"page":1}`,
 		`{"offset":5,"x":1}`, `{"Offset":5}`, `{"page":2}`, `{"cursor":"a"}`, `{"offset":6}`, `{"offset":9223372036854775807}`,
-		`{"offset":5,"total":-1}`, `{"offset":5,"total":9223372036854775807}`, `"` + strings.Repeat("x", 100_000) + `"`,
+		`{"offset":5,"total":7}`, `"` + strings.Repeat("x", 100_000) + `"`,
 		"https://evil.example/",
 	}
 	c := pagedBy(t, byOffset+"empty_page}")
@@ -454,7 +529,7 @@ func TestThePagesParametersTravelWhereTheOthersDo(t *testing.T) {
 }
 
 func FuzzACursorIsReadAsItWasWrittenOrRefused(f *testing.F) {
-	for _, text := range []string{`{"cursor":"a\u0000\u2028<"}`, `{"offset":5,"total":7}`, `{"page":2}`, `{"page":2,"page":3}`, "", "null", `{"cursor":"` + "\xff" + `"}`} {
+	for _, text := range []string{`{"cursor":"a\u0000\u2028<"}`, `{"offset":5}`, `{"page":2}`, `{"page":2,"page":3}`, "", "null", `{"cursor":"` + "\xff" + `"}`} {
 		f.Add(text)
 	}
 	styles := []PagingStyle{PagingCursor, PagingOffset, PagingPage}
