@@ -86,6 +86,24 @@ func usgs(t *testing.T, collection string, oldnew ...string) *Collection {
 	return c
 }
 
+// shipped gives a collection of a definition that is shipped.
+func shipped(t testing.TB, name, collection string) *Collection {
+	t.Helper()
+	data, ok := Builtin(name)
+	if !ok {
+		t.Fatalf("%s is not shipped", name)
+	}
+	d, err := Parse(name+".yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Collection(collection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // sentQuery gives the decoded query of the request for the values, or why they are refused. Both doors must agree.
 func sentQuery(t *testing.T, c *Collection, v Values) (url.Values, error) {
 	t.Helper()
@@ -127,6 +145,11 @@ func inZone(values []string) []string {
 }
 
 func TestTimesAreSentAsTheRecordedClientSendsThem(t *testing.T) {
+	byDay := []*Collection{shipped(t, "usgs-waterdata", "daily")}
+	var byInstant []*Collection
+	for _, name := range []string{"continuous", "latest-daily", "latest-continuous", "field-measurements", "channel-measurements", "peaks"} {
+		byInstant = append(byInstant, shipped(t, "usgs-waterdata", name))
+	}
 	for _, test := range adapterCases(t, "time_arg", 50) {
 		t.Run(test.ID, func(t *testing.T) {
 			var in struct {
@@ -134,16 +157,18 @@ func TestTimesAreSentAsTheRecordedClientSendsThem(t *testing.T) {
 				DateOnly bool `json:"date_only"`
 			}
 			decodeCase(t, test.In, &in)
-			values, collection := texts(t, in.Value), "days"
-			if !in.DateOnly {
-				values, collection = inZone(values), "times"
-			}
-			query, err := sentQuery(t, usgs(t, collection), Values{"time": values})
 			var want string
 			if test.Expect.Value != nil {
 				decodeCase(t, test.Expect.Value, &want)
 			}
-			checkTime(t, values, in.DateOnly, want, query, err)
+			values, collections := texts(t, in.Value), byDay
+			if !in.DateOnly {
+				values, collections = inZone(values), byInstant
+			}
+			for _, c := range collections {
+				query, err := sentQuery(t, c, Values{"time": values})
+				checkTime(t, values, in.DateOnly, want, query, err)
+			}
 		})
 	}
 }
@@ -211,18 +236,7 @@ func rendered(end string, dateOnly bool) string {
 }
 
 func TestPlacesOfWaterUseAreSentAsTheRecordedClientSendsThem(t *testing.T) {
-	data, ok := Builtin("usgs-nwdc")
-	if !ok {
-		t.Fatal("no definition usgs-nwdc")
-	}
-	d, err := Parse("usgs-nwdc.yaml", data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := d.Collection("water-use")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := shipped(t, "usgs-nwdc", "water-use")
 	asked := Values{"model": {"wu-irrigation-wd"}, "variable": {"irwdtot"}, "resolution": {"annualcy"}}
 	for _, test := range adapterCases(t, "nwdc_locations", 10) {
 		t.Run(test.ID, func(t *testing.T) {
@@ -260,7 +274,7 @@ func TestPlacesOfWaterUseAreSentAsTheRecordedClientSendsThem(t *testing.T) {
 }
 
 func TestIdsOfLocationsAreCheckedAsTheRecordedClientChecksThem(t *testing.T) {
-	c := usgs(t, "days")
+	c := shipped(t, "usgs-waterdata", "daily")
 	for _, test := range adapterCases(t, "location_id", 4) {
 		var in struct{ Value json.RawMessage }
 		decodeCase(t, test.In, &in)

@@ -70,15 +70,7 @@ func clientCases(t *testing.T, file, kind string) []clientCase {
 
 func waterUse(t testing.TB) *Definition {
 	t.Helper()
-	data, err := os.ReadFile("testdata/water-use.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := Parse("water-use.yaml", data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return shipped(t, "usgs-nwdc", "water-use").Definition()
 }
 
 func TestNextLinksOfWaterUseAreThoseOfTheRecordedClient(t *testing.T) {
