@@ -249,8 +249,9 @@ func (w *rowWriter) put(name, key, value string) {
 	w.members = append(w.members, member{name: name, key: key, value: value})
 }
 
-// putFrom appends the columns that are read elsewhere in the item. Where the row is the item itself, a member that a
-// path names directly has thereby got another name and does not stay under its old one.
+// putFrom appends the columns that are read elsewhere in the item. Where the path leads to nothing, a member of the column's
+// name is no stand-in for it: it is null. Where the row is the item itself, a member that a path names directly has thereby
+// got another name and does not stay under its old one.
 func (w *rowWriter) putFrom(item gjson.Result) {
 	for _, field := range w.rule.from {
 		value, ok := field.path.first(item)
@@ -258,6 +259,8 @@ func (w *rowWriter) putFrom(item gjson.Result) {
 		switch {
 		case ok && taken:
 			w.members[i].value = value.Raw
+		case taken:
+			w.members[i].value = "null"
 		case ok:
 			key, err := json.Marshal(field.name)
 			if err == nil {

@@ -144,6 +144,7 @@ func TestATablesColumnsFollowTheFields(t *testing.T) {
 		{"renamed", named, `{"site":"1","x":"2","flow":"4","name":"3"}`},
 		{"renamed, the others dropped", named + "    unknown_fields: drop\n", `{"site":"1","flow":"4","name":"3"}`},
 		{"over another column", "      x: {type: text, from: $.flow}\n", `{"site":"1","x":"4","Site Name":"3","flow":"4"}`},
+		{"over another column, from one that is not there", "      x: {type: text, from: $.nothing}\n", `{"site":"1","x":null,"Site Name":"3","flow":"4"}`},
 		{"from a column that is not there", "      y: {type: text, from: $.nothing}\n", `{"site":"1","x":"2","Site Name":"3","flow":"4"}`},
 	}
 	for _, test := range tests {
@@ -316,6 +317,27 @@ func BenchmarkDecodePageOfAHundredThousandLinesOfATable(b *testing.B) {
 	for b.Loop() {
 		if _, err := c.DecodePage(Walk{}, readingsURL, nil, data); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestAMemberIsNoStandInForAPathThatLeadsNowhere(t *testing.T) {
+	const fields = "      name: {type: text, from: $.about.name}\n"
+	tests := []struct{ rows, body, want string }{
+		{"{format: json}", `[{"site":"1","name":"x","about":{"name":"y"}},{"site":"2","name":"x","about":{}},{"site":"3","name":"x"},{"site":"4"}]`, `{"site":"1","name":"y","about":{"name":"y"}}
+{"site":"2","name":null,"about":{}}
+{"site":"3","name":null}
+{"site":"4"}
+`},
+		{"{format: geojson}", `{"features":[{"about":{"name":"y"},"properties":{"name":"x","site":"1"}},{"properties":{"name":"x","site":"2"}},{"properties":{"site":"3"}}]}`, `{"name":"y","site":"1"}
+{"name":null,"site":"2"}
+{"site":"3"}
+`},
+	}
+	for _, test := range tests {
+		page, err := decode(inFormat(t, test.rows, fields), test.body)
+		if err != nil || string(page.Rows) != test.want {
+			t.Errorf("%s: got %s, %v, want %s", test.rows, page.Rows, err, test.want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 type tableColumn struct {
 	name  string
 	key   string
-	index int
+	index int // -1: nowhere, they are null
 }
 
 // writeTable writes the lines of a table as rows: the first line names the columns, values are texts as they were sent. A
@@ -112,8 +112,11 @@ func (w *rowWriter) renamed(columns []tableColumn, places map[string]int) []tabl
 		index, ok := places[field.path.steps[0].name]
 		taken := slices.IndexFunc(columns, func(c tableColumn) bool { return c.name == field.name })
 		switch {
-		case ok && taken >= 0:
-			columns[taken].index = index
+		case taken >= 0:
+			columns[taken].index = -1
+			if ok {
+				columns[taken].index = index
+			}
 		case ok:
 			columns = append(columns, tableColumn{name: field.name, index: index})
 		}
@@ -138,6 +141,10 @@ func (w *rowWriter) writeFields(columns []tableColumn, fields [][]byte) error {
 			w.out = append(w.out, ',')
 		}
 		w.out = append(w.out, column.key...)
+		if column.index < 0 {
+			w.out = append(w.out, "null"...)
+			continue
+		}
 		w.out = appendQuoted(w.out, fields[column.index])
 	}
 	return w.end()
