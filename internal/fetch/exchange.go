@@ -187,7 +187,7 @@ func (e *exchange) page(ctx context.Context, response *http.Response, b *body) (
 // secret in them is refused, because rows are stored and shown to people who may not know it.
 func (e *exchange) keepOut(page *service.Page) (err error) {
 	if e.sent.inRows(page.Rows) {
-		return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept"}
+		return &service.ResponseError{Class: service.ClassBadPage, Message: "the service repeats a credential in the rows of its answer, and so they are not kept; if it is a common word there, use another credential"}
 	}
 	switch {
 	case page.Next == "":

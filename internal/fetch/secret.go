@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -138,14 +139,15 @@ func (c *Client) carriesSecret(pair string, sent secrets) bool {
 	return slices.ContainsFunc(sent, func(s secret) bool { return s.value == value }) || sent.in(value)
 }
 
-// A secret that is too short is found anywhere. In a message a wrong hit costs a word; in a link, the walk.
+// A short text stands anywhere by chance. In a message that costs a word; in rows or a link, the walk. Of fewer bytes than
+// shortest a secret is not looked for; of fewer than shortestWithin, in rows, cursors and links only as a word.
 const (
-	shortestHidden = 4
-	shortestFound  = 8
+	shortest       = 4
+	shortestWithin = 8
 )
 
-// texts are what must not be told of the secrets, of so many bytes at least.
-func (s secrets) texts(shortest int) []string {
+// texts are what must not be told of the secrets.
+func (s secrets) texts() []string {
 	var texts []string
 	for _, secret := range s {
 		texts = append(texts, secret.value)
@@ -164,18 +166,45 @@ func (s secrets) in(text string) bool {
 		return false
 	}
 	found := plainOf(text).text
-	return slices.ContainsFunc(s.texts(shortestFound), func(secret string) bool {
+	return slices.ContainsFunc(s.texts(), func(secret string) bool {
 		// The end of one that is not escaped may look like an escape together with what follows.
-		return strings.Contains(text, secret) || bytes.Contains(found, plainOf(secret).text)
+		return holds([]byte(text), []byte(secret)) || holds(found, plainOf(secret).text)
 	})
+}
+
+// holds tells whether a secret stands in the text; a short one as a word.
+func holds(text, secret []byte) bool {
+	for begin := 0; ; begin++ {
+		at := bytes.Index(text[begin:], secret)
+		if at < 0 {
+			return false
+		}
+		begin += at
+		if len(secret) >= shortestWithin || !endsInWord(text[:begin]) && !beginsWithWord(text[begin+len(secret):]) {
+			return true
+		}
+	}
+}
+
+// controlEscape is the escape of a control character in JSON, which plainOf takes for its letter.
+var controlEscape = regexp.MustCompile(`\\[bfnrt]$`)
+
+func endsInWord(text []byte) bool {
+	return len(text) > 0 && isWordByte(text[len(text)-1]) && !controlEscape.Match(text[max(0, len(text)-2):])
+}
+
+func beginsWithWord(text []byte) bool { return len(text) > 0 && isWordByte(text[0]) }
+
+func isWordByte(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
 // inRows is in for a text that may be very long: it looks closely only where the part of a secret stands that no spelling
 // changes. So it overlooks a secret of which characters are escaped that need not be.
 func (s secrets) inRows(rows []byte) bool {
-	for _, secret := range s.texts(shortestFound) {
+	for _, secret := range s.texts() {
 		part, span := []byte(anchor(secret)), 64+16*len(secret)
-		if len(part) < shortestHidden {
+		if len(part) == 0 {
 			if s.in(string(rows)) {
 				return true
 			}
@@ -200,7 +229,7 @@ const hidden = "[hidden]"
 
 // hide takes the secrets out of a text, in whatever spelling, also the beginning of one where the text was cut off.
 func (s secrets) hide(text string) string {
-	for _, secret := range s.texts(shortestHidden) {
+	for _, secret := range s.texts() {
 		text = hideOne(strings.ReplaceAll(text, secret, hidden), plainOf(secret).text)
 	}
 	return text
@@ -211,7 +240,7 @@ func hideOne(text string, secret []byte) string {
 	var out strings.Builder
 	kept := 0
 	for at := 0; at < len(p.text); at++ {
-		if n := matched(p.text[at:], secret, shortestHidden); n > 0 {
+		if n := matched(p.text[at:], secret, shortest); n > 0 {
 			out.WriteString(text[kept:p.from[at]])
 			out.WriteString(hidden)
 			at += n - 1

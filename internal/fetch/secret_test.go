@@ -340,3 +340,38 @@ func TestNoErrorOfATableHasASecretInIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAShortSecretIsLookedForAsAWord(t *testing.T) {
+	tests := []struct {
+		secret, row string
+		want        bool
+	}{
+		{"abc1234", `{"id":"abc1234"}`, true},
+		{"abc1234", `{"id":"key=abc1234&x"}`, true},
+		{"abc1234", `{"id":"k_abc1234"}`, true},
+		{"abc1234", `{"id":"line\nabc1234\n"}`, true},
+		{"abc1234", `{"id":"tab\u0009abc1234"}`, true},
+		{"abc1234", `{"id":"https://example.com/v1/?a=key%3Dabc1234"}`, true},
+		{"abc1234", `{"id":"xabc1234 abc12345 abc1234"}`, true},
+		{"abc1234", `{"id":"xabc1234","b":"abc12345","c":"éabc1234"}`, false},
+		{"1234", `{"id":"12345","b":91234,"value":0.12340}`, false},
+		{"1234", `{"id":1234}`, true},
+		{"abc", `{"id":"abc"}`, false}, // too short to look for
+		{"abc12345", `{"id":"xabc123456"}`, true},
+		{`a"b4`, `{"id":"a\"b4"}`, true},
+	}
+	keyed := collection(t, "keyed")
+	for _, test := range tests {
+		w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, `{"items":[`+test.row+`]}`)})
+		_, err := w.client(t, keyed, test.secret).FetchPage(t.Context(), task(t, keyed), service.Walk{})
+		if (err != nil) != test.want {
+			t.Errorf("%s in %s: %v, want refused %t", test.secret, test.row, err, test.want)
+		}
+		if err != nil {
+			refusal(t, err, service.ClassBadPage)
+		}
+	}
+	w := newWorld(t, map[string]http.HandlerFunc{"example.com": answer(200, `{"items":[],"next":"/v1/abc1234/things"}`)})
+	_, err := w.client(t, keyed, "abc1234").FetchPage(t.Context(), task(t, keyed), service.Walk{})
+	refusal(t, err, service.ClassBadLink)
+}
