@@ -12,20 +12,6 @@ import (
 	definitions "github.com/braidhq/braid/pkg/service"
 )
 
-// undeclared are the columns that a definition leaves to `unknown_fields: text` on purpose: NGWMN publishes no list of its columns, and
-// those that nobody computes with stay text.
-func undeclared() []string {
-	return []string{
-		"sites.agency_name", "sites.qw_sn_flag", "sites.qw_well_type", "sites.wl_sn_flag", "sites.wl_well_type",
-		"waterLevelObs.monitoring_location_number", "waterLevelObs.data_provided_by",
-		"lithologyObs.monitoring_location_number", "lithologyObs.lithology_id", "lithologyObs.lithology_description",
-		"lithologyObs.lithology_controlled_concept", "lithologyObs.lithology_depth_from", "lithologyObs.lithology_depth_to",
-		"lithologyObs.lithology_depth_from_unit", "lithologyObs.lithology_depth_to_unit",
-		"constructionObs.monitoring_location_number", "constructionObs.type", "constructionObs.depth_from", "constructionObs.depth_to",
-		"constructionObs.depth_from_unit", "constructionObs.depth_to_unit", "constructionObs.diameter", "constructionObs.diameter_unit",
-	}
-}
-
 // asText are the columns that hold times and are declared as text: they say when a person wrote a note.
 func asText() []string {
 	return []string{"monitoring-locations.revision_created", "monitoring-locations.revision_modified"}
@@ -33,7 +19,7 @@ func asText() []string {
 
 func TestEveryColumnOfTheServicesIsDeclaredWithItsType(t *testing.T) {
 	t.Parallel()
-	left, texts := undeclared(), asText()
+	texts := asText()
 	simulated := map[string]bool{}
 	for _, c := range slices.Concat(simulator.WaterDataCollections(), simulator.NGWMNCollections()) {
 		d := definition(t, c.Service)
@@ -46,10 +32,6 @@ func TestEveryColumnOfTheServicesIsDeclaredWithItsType(t *testing.T) {
 		for _, column := range c.Columns {
 			name := c.Name + "." + column.Name
 			field, known := fieldOf(declared, column.Name)
-			if at := slices.Index(left, name); !known && at >= 0 {
-				left = slices.Delete(left, at, at+1)
-				continue
-			}
 			want := typeOf(column.Type)
 			if at := slices.Index(texts, name); at >= 0 {
 				texts, want = slices.Delete(texts, at, at+1), frame.Text
@@ -67,8 +49,8 @@ func TestEveryColumnOfTheServicesIsDeclaredWithItsType(t *testing.T) {
 			t.Errorf("%s/%s: geometry is declared as %s", c.Service, c.Name, field.Type)
 		}
 	}
-	if len(left)+len(texts) > 0 {
-		t.Errorf("no exception is needed any more for %s", strings.Join(append(left, texts...), ", "))
+	if len(texts) > 0 {
+		t.Errorf("no exception is needed any more for %s", strings.Join(texts, ", "))
 	}
 	for _, name := range []string{"usgs-waterdata", "usgs-ngwmn"} {
 		for _, c := range definition(t, name).Collections {
