@@ -51,7 +51,7 @@ func TestWhatPagesClaimTravelsWithTheWalkToAnotherProcess(t *testing.T) {
 func TestNoDataIsNoAnswerForAPageThatThePageBeforeNamed(t *testing.T) {
 	r := newRig(t, 2, calm)
 	r.leave("walk", time.Now(), "a")
-	script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
+	script := testkit.NewScript(func(_ context.Context, _ testkit.Call) (service.Page, error) {
 		return service.Page{}, refuse(service.ClassNoData, 204, "nothing here")
 	})
 	r.work("w1", script, func(s *setup) { s.Retry = testkit.QuickRetry(1) })
