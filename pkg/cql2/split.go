@@ -66,3 +66,22 @@ func wordOr(filter string, i int) int {
 	}
 	return 2 + space
 }
+
+// MayHaveComment tells whether -- or /* stands outside quotes. Split knows no comments: it takes an OR in one for a condition's.
+func MayHaveComment(filter string) bool {
+	for i := 0; i < len(filter); i++ {
+		switch c := filter[i]; c {
+		case '\'', '"':
+			end := strings.IndexByte(filter[i+1:], c)
+			if end < 0 {
+				return false
+			}
+			i += end + 1
+		case '-', '/':
+			if rest := filter[i:]; strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "/*") {
+				return true
+			}
+		}
+	}
+	return false
+}

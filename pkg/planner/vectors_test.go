@@ -313,7 +313,7 @@ func (s sender) parse(t *testing.T, v vector, method, path, params, axes string)
 	}
 	text := "schema: service/v1\nname: vectors\nbase_url: " + base + "\nhosts: [{host: " + strings.TrimPrefix(base, "https://") + "}]\n" +
 		"collections:\n  items:\n    request: {method: " + method + ", path: " + path + "}\n" +
-		"    rows: {format: json, at: '$.data[*]'}\n    fields: {id: {type: text}}\n    params:\n" + params
+		"    rows: {format: json, at: '$.data[*]'}\n    fields: {id: {type: text}}\n    key: [id]\n    params:\n" + params
 	if axes != "" {
 		text += "    axes:\n" + axes
 	}

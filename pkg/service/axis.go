@@ -80,8 +80,11 @@ func (c *Collection) setAxes(rules []axisRule, keyed bool, n strictyaml.Node) {
 			}
 			used[name] = true
 		}
-		if axis.Kind == AxisWindow {
+		switch {
+		case axis.Kind == AxisWindow:
 			c.checkWindow(&axis, keyed, at)
+		case axis.Kind == AxisClauses && !keyed:
+			at.Fail("the parts of a filter overlap, so that rows come twice; declare the `key` that tells which, or leave the axis out")
 		}
 		if axis.Kind != AxisPack {
 			c.axes = append(c.axes, axis)

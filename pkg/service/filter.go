@@ -8,13 +8,17 @@ import (
 
 // Clauses gives the alternatives that a filter of the type cql2_text is divided into: those of a query's one expression, or
 // those that a chunk has already. Each asks for a part of what the filter asks for, all together for the whole, in order. It
-// is nil where the filter is not given, or is in a language that is passed through.
+// is nil where the filter is not given, or is in a language that is passed through. A filter that may have a comment is one
+// alternative: an OR may be part of it.
 func (c *Collection) Clauses(name string, v Values) []string {
 	param, ok := c.parameter(name)
 	if !ok || param.Type != TypeCQL2Text || !param.isText(c, v) {
 		return nil
 	}
 	filters, _ := param.given(v)
+	if len(filters) == 1 && cql2.MayHaveComment(filters[0]) {
+		return slices.Clone(filters)
+	}
 	if len(filters) == 1 {
 		return cql2.Split(filters[0])
 	}

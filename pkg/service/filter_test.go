@@ -68,6 +68,9 @@ func TestOnlyTextIsDivided(t *testing.T) {
 	}{
 		{"one expression", Values{"filter": {"a = '1' or (b = '2' OR c = '3')"}}, []string{"a = '1'", "(b = '2' OR c = '3')"}, false},
 		{"of a chunk", Values{"filter": {"a = '1'", "b = '2'"}}, []string{"a = '1'", "b = '2'"}, false},
+		{"a comment", Values{"filter": {"a = '1' or b='2' /* x OR y */"}}, []string{"a = '1' or b='2' /* x OR y */"}, false},
+		{"a comment to the end of the line", Values{"filter": {"a='1' -- x OR y\nAND b='2'"}}, []string{"a='1' -- x OR y\nAND b='2'"}, false},
+		{"no comment", Values{"filter": {`a = '--' OR "/*" = '2' - -3 / 4 OR c = '/*'`}}, []string{"a = '--'", `"/*" = '2' - -3 / 4`, "c = '/*'"}, false},
 		{"language of text", Values{"filter": {"a OR b"}, "lang": {"cql-text"}}, []string{"a", "b"}, false},
 		{"another language", Values{"filter": {"a OR b"}, "lang": {"cql-json"}}, nil, true},
 		{"none", Values{"lang": {"cql-json"}}, nil, false},

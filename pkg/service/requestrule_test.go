@@ -34,6 +34,7 @@ func TestAWrongRequestSideIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"align", axis("{window: time, align: week}"), `unknown value "week"; allowed are none, day, month, calendar_year, water_year`},
 		{"boundary", axis("{window: time, boundary: both}"), `unknown value "both"; allowed are step, shared`},
 		{"shared without key", []string{"- pack: site", "- {window: time, span: 1y, boundary: shared}", "key: [station_id]", "key: []"}, `shared windows give rows twice; declare the ` + "`key`"},
+		{"clauses without key", append(append(axis("clauses: extra"), param("{type: cql2_text}")...), "key: [station_id]", "key: []"), `the parts of a filter overlap, so that rows come twice; declare the ` + "`key`"},
 		{"months of years", axis("{window: years, span: 6mo}"), `6mo is no whole number of the years that "years" takes`},
 		{"days of months", append(axis("{window: extra, span: 45d}"), param("{type: interval, of: month}")...), `45d is no whole number of the months that "extra" takes`},
 		{"water years of years", axis("{window: years, span: 1y, align: water_year}"), `a water year begins in October`},
