@@ -3,11 +3,12 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
-	"runtime"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/braidhq/braid/internal/simulator"
 )
@@ -113,15 +114,27 @@ func (d *desk) mustHaveNoTable(name string) {
 	}
 }
 
-// residentBytes is the most memory that a process which has ended ever had.
-func (p *process) residentBytes() int64 {
+// mostResident watches the memory of a process until it ends, and gives the most that it saw. What the system tells of a child that
+// has ended would include the memory of this process, from before the child was another program.
+func (p *process) mostResident() (bytes int64) {
 	p.t.Helper()
-	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		p.t.Skip("this system tells no memory of its children")
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for p.running() {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)) // gone as soon as the process is
+		for line := range strings.Lines(string(status)) {
+			if text, found := strings.CutPrefix(line, "VmHWM:"); found {
+				kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
+				if err != nil {
+					p.t.Fatal(err)
+				}
+				bytes = max(bytes, kilobytes<<10)
+			}
+		}
+		<-tick.C
 	}
-	if runtime.GOOS == "darwin" {
-		return usage.Maxrss
+	if bytes == 0 {
+		p.t.Skip("this system does not tell the memory of a process")
 	}
-	return usage.Maxrss << 10
+	return bytes
 }
