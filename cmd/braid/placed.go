@@ -83,7 +83,7 @@ func (p *prepared) at(location, message string) *strictyaml.Error {
 func (p *prepared) placeSpec(err error) error {
 	placed := &placedError{cause: fmt.Errorf("%w: %w", query.ErrInvalid, err)}
 	list := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is what Validate joins
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		list = joined.Unwrap()
 	}
 	for _, one := range list {

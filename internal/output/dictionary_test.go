@@ -13,8 +13,11 @@ import (
 // The metadata of a column chunk lists its encodings in the order of a map, so that two of one kind make two files of one table.
 func TestAColumnHasOneEncodingWhateverItsValues(t *testing.T) {
 	shape := frame.Shape{Fields: []frame.Field{
-		{Name: "few", Type: frame.Text}, {Name: "many", Type: frame.Text}, {Name: "numbers", Type: frame.Decimal},
-		{Name: "few.lists", Type: frame.ListText}, {Name: "lists", Type: frame.ListText},
+		{Name: "few", Type: frame.Text},
+		{Name: "many", Type: frame.Text},
+		{Name: "numbers", Type: frame.Decimal},
+		{Name: "few.lists", Type: frame.ListText},
+		{Name: "lists", Type: frame.ListText},
 	}}
 	var rows strings.Builder
 	for i := range 80_000 {

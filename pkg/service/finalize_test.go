@@ -6,7 +6,11 @@ import (
 )
 
 func TestAStepOfFinalizeNamesColumnsThatThereMayBe(t *testing.T) {
-	steps := minimal[strings.Index(minimal, "    finalize:"):]
+	_, steps, found := strings.Cut(minimal, "    finalize:")
+	if !found {
+		t.Fatal("the sample has no finalize")
+	}
+	steps = "    finalize:" + steps
 	for name, test := range map[string]struct {
 		unknown, steps string
 		want           []string
