@@ -139,7 +139,7 @@ func TestAPlaceIsOfTheFlagWhereThereIsNoFile(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if place := q.PlaceOfValue(r, "state", "MN"); place != (Place{File: "s.txt", Line: 2}) {
+	if place := q.PlaceOfValue(r, "state", "MN"); place != (Place{File: "s.txt", Line: 2, Path: "state"}) {
 		t.Errorf("the value is at %+v", place)
 	}
 	if place := q.PlaceOf("collection"); place.File != "command line" {

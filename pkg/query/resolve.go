@@ -44,7 +44,10 @@ func (r *Resolved) Place(parameter string, index int) (place Place, ok bool) {
 		return place, true
 	}
 	if o.file != "" {
-		place.File, place.Line = o.file, 0
+		place = Place{File: o.file, Path: place.Path}
+		if place.Path == "" {
+			place.Path = parameter // the flag may not have its name
+		}
 	}
 	if place.Line > 0 || o.file != "" {
 		place.Line = int(o.lines[index])
@@ -179,7 +182,14 @@ func (s *resolving) file(c Condition, f *ValueFile) located {
 		s.fail(c.Place, "read the values in %s: %s", path, err)
 		return located{}
 	}
-	list, errs := f.read(data)
+	fix := "column: NAME"
+	if c.Place.Path == "" {
+		fix = c.Place.File + " " + f.Path + ":NAME"
+		if name, isSet := strings.CutPrefix(c.Place.File, "--set "); isSet {
+			fix = "--set " + name + "=@" + f.Path + ":NAME"
+		}
+	}
+	list, errs := f.read(data, fix, c.Parameter)
 	for _, err := range errs {
 		if wrong, ok := errors.AsType[*lineError](err); ok {
 			s.fail(Place{File: path, Line: wrong.line, Path: c.Place.keys()}, "%s", wrong.problem)
