@@ -168,3 +168,24 @@ func TestAColumnThatTheServiceMaySendUndeclaredIsANote(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestRepeatsAreCountedInTheSpellingThatIsSent(t *testing.T) {
+	d, err := service.Parse("rivers.yaml", []byte(strings.Replace(rivers, "state: {type: text}", "state: {type: text, many: comma, values: {WI: [Wisconsin], MN: ['27']}}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Query{Where: []Condition{
+		{"gauge", ValueSource{Values: []string{"ABC"}}, Place{File: "--set gauge"}},
+		{"state", ValueSource{Values: []string{"WI", "WI", "Wisconsin", "27"}}, Place{File: "--set state"}},
+	}}
+	r, err := q.Resolve(sources(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := q.Check(d.Collections[0], r); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if diff := cmp.Diff([]string{"state: 2 repeated values were dropped, 2 remain"}, r.Notes); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -176,7 +176,7 @@ func TestResolveLoadsFilesAndFreezesToday(t *testing.T) {
 	if diff := cmp.Diff(want, got.Values); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated values were dropped, 2 remain"}, got.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated value was dropped, 2 remain"}, got.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
