@@ -92,7 +92,7 @@ func (a *app) because(q *messages.Query) int {
 		}
 		return exitIncomplete
 	case stop == nil:
-		a.line("stopped", "the query is %s", q.State)
+		a.line("stopped", "the query %s", standing(q.State))
 		return exitIncomplete
 	case q.State == messages.Cancelled:
 		a.line("stopped", "%s", stop.Reason)
@@ -109,6 +109,14 @@ func (a *app) because(q *messages.Query) int {
 		a.line("paused", "%s was interrupted: %s", q.Service, failureText(stop))
 	}
 	return exitPaused
+}
+
+// standing says how a query stands, behind the words "the query".
+func standing(state messages.QueryState) string {
+	if state == messages.Failed {
+		return "has failed"
+	}
+	return "is " + string(state)
 }
 
 func stoppedForQuota(q *messages.Query) bool {
@@ -210,7 +218,7 @@ func (a *app) exported(s *messages.Status, outputs []written) error {
 		}
 	}
 	if q := s.Query; q.State != messages.Complete {
-		a.line("partial", "the query is %s: rows are missing from this table", q.State)
+		a.line("partial", "the query %s: rows are missing from this table", standing(q.State))
 	}
 	return a.described(s, outputs)
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 func desk() (*app, *bytes.Buffer) {
@@ -124,5 +126,46 @@ func TestColumnsThatWereNeverSentAreTold(t *testing.T) {
 	}
 	if want := "note     column x_mgd was never sent by the service\n"; stderr.String() != want {
 		t.Errorf("got %q, want %q", stderr, want)
+	}
+}
+
+func TestAFailedQuerySaysSoInEnglish(t *testing.T) {
+	for state, want := range map[messages.QueryState]string{messages.Failed: "has failed", messages.Running: "is running"} {
+		if got := standing(state); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
+
+func TestCollectionsThatNeedValuesAreSkippedAndNamed(t *testing.T) {
+	data, ok := service.Builtin("usgs-waterdata")
+	d, err := service.Parse("usgs-waterdata.yaml", data)
+	if !ok || err != nil {
+		t.Fatal(err)
+	}
+	a, stderr := desk()
+	probes, err := a.probes(d, nil, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(probes) == 0 || len(probes) == len(d.Collections) || !strings.Contains(stderr.String(), "skipped  continuous needs time, given by --set\n") {
+		t.Errorf("%d of %d collections\n%s", len(probes), len(d.Collections), stderr)
+	}
+	if _, err := a.probes(d, []string{"continuous"}, nil, 0); exitCode(t.Context(), err) != exitUsage {
+		t.Errorf("a collection that is asked for is skipped: %v", err)
+	}
+}
+
+func TestTheColumnsThatAreShownAreThoseOfTheTable(t *testing.T) {
+	columns, key := tableColumns(frame.Shape{
+		Fields: []frame.Field{{Name: "id", Type: frame.Text}, {Name: "*_mgd", Type: frame.Decimal}, {Name: "note", Type: frame.Text}},
+		Key:    []string{"id"},
+		Finalize: []frame.Operation{
+			{Rename: map[string]string{"id": "daily_id"}}, {Drop: []string{"note"}}, {Add: map[string]string{"source": "x"}},
+		},
+	})
+	want := []describedColumn{{"daily_id", "text"}, {"source", "text"}, {"*_mgd", "decimal"}}
+	if !slices.Equal(columns, want) || !slices.Equal(key, []string{"daily_id"}) {
+		t.Errorf("columns %v, key %v", columns, key)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,6 +68,19 @@ func (g *given) used(cmd *cobra.Command) string {
 	}
 	return ""
 }
+
+// inFlags tells in flags what to do where a message tells it in keys of a query file.
+func inFlags(list strictyaml.Errors) {
+	for _, problem := range list {
+		text := fileAdvice.ReplaceAllString(problem.Message, "give --prefix $1 with --sites")
+		problem.Message = strings.NewReplacer(
+			"give {from: …, to: …, zone: America/Chicago} in the query", "give --zone America/Chicago",
+			"or write `if_exists: replace` in the query", "which also replaces one that is there",
+		).Replace(text)
+	}
+}
+
+var fileAdvice = regexp.MustCompile("write `prefix: ([^`]+)` beside it in the query")
 
 // query puts the query together. All that is wrong with the flags goes to p.
 func (g *given) query(cmd *cobra.Command, c *service.Collection, p *problems) *query.Query {

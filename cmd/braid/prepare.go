@@ -67,6 +67,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	}
 	if len(found.list) > 0 {
 		p.addUnsplittable(collection, found)
+		if q.File == "" {
+			inFlags(found.list)
+		}
 		return nil, found.err()
 	}
 	if err := p.spec.Validate(); err != nil {

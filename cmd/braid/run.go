@@ -155,7 +155,7 @@ func (a *app) runQuery(ctx context.Context, p *prepared) error {
 
 func (a *app) announce(q *messages.Query) {
 	if a.progress != "quiet" && a.progress != "json" {
-		a.line("query", "%s  ·  %s %s  ·  %s chunks", q.ID, q.Service, q.Collection, thousands(int64(q.Chunks)))
+		a.line("query", "%s  ·  %s %s  ·  %s", q.ID, q.Service, q.Collection, count(int64(q.Chunks), "chunk"))
 	}
 }
 
@@ -183,7 +183,7 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 		return a.notComplete(status)
 	}
 	if len(targets) > 0 && a.progress != "quiet" && a.progress != "json" {
-		a.line("writing", "the table, from %s chunks", thousands(int64(status.Query.Chunks)))
+		a.line("writing", "the table, from %s", count(int64(status.Query.Chunks), "chunk"))
 	}
 	outputs, err := a.write(ctx, s, q.ID, targets, false)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -221,6 +223,7 @@ func (a *app) showText(name, file, text string) error {
 		return a.printJSON(map[string]string{"name": name, "file": file, "text": text})
 	}
 	a.line("from", "%s", file)
+	a.line("more", "braid services show %s --collection NAME tells what can be asked of a collection, and its columns", quoteArg(name))
 	_, err := fmt.Fprintln(a.stdout, strings.TrimRight(text, "\n"))
 	return err
 }
@@ -271,13 +274,20 @@ func describe(c *service.Collection, file string) described {
 	d := c.Definition()
 	out := described{
 		Service: d.Name, Collection: c.Name, Title: c.Title, File: file, BaseURL: d.BaseURL, ExactlyOne: c.ExactlyOne(),
-		Parameters: []describedParameter{}, Columns: []describedColumn{}, Axes: []string{}, Key: c.Shape().Key,
+		Parameters: []describedParameter{}, Axes: []string{},
 		Paging: string(c.Paging().Style),
 		Limits: describedLimits{c.Limits.URLBytes, c.Limits.BodyBytes, c.Limits.PageRows, d.Limits.InFlight, c.Limits.ChunkRows},
 	}
 	each := map[string]bool{}
+	var before service.AxisKind
 	for _, axis := range c.Axes() {
-		out.Axes = append(out.Axes, string(axis.Kind)+": "+strings.Join(axis.Params, ", "))
+		params := strings.Join(axis.Params, ", ")
+		if axis.Kind == service.AxisPack && before == axis.Kind {
+			out.Axes[len(out.Axes)-1] += ", " + params
+		} else {
+			out.Axes = append(out.Axes, string(axis.Kind)+": "+params)
+		}
+		before = axis.Kind
 		for _, name := range axis.Params {
 			each[name] = each[name] || axis.Kind == service.AxisEach
 		}
@@ -294,10 +304,37 @@ func describe(c *service.Collection, file string) described {
 		}
 		out.Parameters = append(out.Parameters, one)
 	}
-	for _, f := range c.Shape().Fields {
-		out.Columns = append(out.Columns, describedColumn{f.Name, string(f.Type)})
-	}
+	out.Columns, out.Key = tableColumns(c.Shape())
 	return out
+}
+
+// tableColumns are the columns of the table, and those of them that tell rows apart: as finalize leaves them.
+func tableColumns(shape frame.Shape) (columns []describedColumn, key []string) {
+	named := shape.Columns()
+	key = slices.Clone(shape.Key)
+	for _, step := range shape.Finalize {
+		if named.Apply(step) != nil {
+			break // told when the definition is checked
+		}
+		for i, name := range key {
+			if renamed, ok := step.Rename[name]; ok {
+				key[i] = renamed
+			}
+		}
+	}
+	columns = []describedColumn{}
+	none := func(func([]byte, error) bool) {}
+	if table, err := frame.Build(context.Background(), shape, nil, none); err == nil {
+		for _, c := range table.Columns {
+			columns = append(columns, describedColumn{c.Name, string(c.Type)})
+		}
+	}
+	for _, f := range shape.Fields {
+		if strings.Contains(f.Name, "*") && slices.Contains(named.Names(), f.Name) {
+			columns = append(columns, describedColumn{f.Name, string(f.Type)})
+		}
+	}
+	return columns, key
 }
 
 func (a *app) printDescribed(d described) error {
@@ -329,8 +366,12 @@ func (a *app) printDescribed(d described) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\npaging     %s\n", d.pagingText())
-	for i, axis := range d.Axes {
-		fmt.Fprintf(a.stdout, "%-10s %s\n", []string{"divided by", ""}[min(1, i)], axis)
+	label := "divided by"
+	for _, axis := range d.Axes {
+		for _, line := range wrapped(axis, listWidth-11) {
+			fmt.Fprintf(a.stdout, "%-10s %s\n", label, line)
+			label = ""
+		}
 	}
 	fmt.Fprintf(a.stdout, "limits     URLs of %s bytes; %d requests at a time\n", thousands(int64(d.Limits.URLBytes)), d.Limits.InFlight)
 	return nil

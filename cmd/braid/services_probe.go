@@ -34,7 +34,8 @@ func (a *app) servicesTestCommand() *cobra.Command {
 		Short: "Send one small request to each collection and compare the answer with the definition",
 		Long: `Sends one small request to each collection, or to those that --collection names, and compares the answer with what the
 definition declares: columns, types, the next page, and what is told about the quota. Each request spends quota like
-any other, and none is sent again. Parameters that a collection needs are given by --set.
+any other, and none is sent again. Parameters that a collection needs are given by --set; without --collection, those that
+need more are skipped and named.
 
 ` + exitHelp,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeService,
@@ -77,10 +78,15 @@ func (a *app) probes(d *service.Definition, names, set []string, rows int) ([]br
 	}
 	found := new(problems)
 	var probes []braid.Probe
+	var skipped []string
 	used := map[string]bool{}
 	for _, c := range chosen {
 		own := a.settingsOf(c, set, used)
 		g := given{service: d.Name, collection: c.Name, set: own}
+		if missing := a.missing(c, own); missing != "" && len(names) == 0 {
+			skipped = append(skipped, c.Name+" needs "+missing)
+			continue
+		}
 		q := &query.Query{Service: d.Name, Collection: c.Name}
 		g.conditions(q, c, found)
 		resolved, err := q.Resolve(query.Sources{Open: readFile, Zone: time.LoadLocation, Today: time.Now()})
@@ -101,7 +107,35 @@ func (a *app) probes(d *service.Definition, names, set []string, rows int) ([]br
 			found.add(query.Place{File: "--set " + shortened(name, 60)}.Problem("none of the collections has such a parameter"))
 		}
 	}
-	return probes, found.err()
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	if len(probes) == 0 && len(skipped) > 0 {
+		return nil, usage("every collection needs values, given by --set: %s", strings.Join(skipped, "; "))
+	}
+	for _, text := range skipped {
+		a.line("skipped", "%s, given by --set", text)
+	}
+	return probes, nil
+}
+
+// missing names what a collection needs beside the settings; empty when it needs nothing.
+func (*app) missing(c *service.Collection, set []string) string {
+	given := service.Values{}
+	for _, text := range set {
+		name, value, _ := strings.Cut(text, "=")
+		given[name] = append(given[name], value)
+	}
+	var wrong service.ValueErrors
+	var missing []string
+	if err := c.CheckValues(given); errors.As(err, &wrong) {
+		for _, e := range wrong {
+			if errors.Is(e, service.ErrMissingParameter) {
+				missing = append(missing, strings.ReplaceAll(e.Parameter, ", ", " or "))
+			}
+		}
+	}
+	return strings.Join(missing, " and ")
 }
 
 // settingsOf are the settings of parameters that a collection has.
@@ -159,6 +193,9 @@ func (a *app) printProbe(r *braid.ProbeReport) {
 	}
 	fmt.Fprintln(a.stdout, r.Collection)
 	show("request", "%s %s", r.Method, cut(r.URL))
+	if r.Body != "" {
+		show("", "%s", cut(r.Body))
+	}
 	if r.Status > 0 {
 		show("answer", "HTTP %d, which means %s", r.Status, r.Class)
 	}

@@ -34,6 +34,7 @@ type ProbeReport struct {
 	Collection string           `json:"collection"`
 	Method     string           `json:"method"`
 	URL        string           `json:"url"`               // as it was sent, without credentials
+	Body       string           `json:"body,omitempty"`    // likewise
 	Status     int              `json:"status"`            // HTTP status; 0: no answer came
 	Class      service.Class    `json:"class"`             // what the definition makes of the answer
 	Rows       int              `json:"rows"`              // in the answer
@@ -81,7 +82,7 @@ func (p Probe) Run(ctx context.Context) (*ProbeReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &ProbeReport{Collection: small.Name, Method: request.Method, URL: request.URL, Headers: []ProbeHeader{}}
+	report := &ProbeReport{Collection: small.Name, Method: request.Method, URL: request.URL, Body: string(request.Body), Headers: []ProbeHeader{}}
 	definition := small.Definition()
 	secrets := fetch.CredentialSources{Getenv: p.Getenv, Dir: p.ConfigDir}
 	client, err := fetch.New(small, fetch.Config{

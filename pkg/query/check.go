@@ -29,6 +29,7 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 		}
 	}
 	problems = append(problems, q.openWindows(c, r)...)
+	r.noteSpellings(c)
 	for i, column := range q.Select {
 		if column == "" {
 			continue // told already

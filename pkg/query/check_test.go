@@ -139,7 +139,7 @@ func TestAPlaceIsOfTheFlagWhereThereIsNoFile(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if place := q.PlaceOfValue(r, "state", "MN"); place != (Place{File: "s.txt", Line: 2}) {
+	if place := q.PlaceOfValue(r, "state", "MN"); place != (Place{File: "s.txt", Line: 2, Path: "state"}) {
 		t.Errorf("the value is at %+v", place)
 	}
 	if place := q.PlaceOf("collection"); place.File != "command line" {
@@ -165,6 +165,27 @@ func TestAColumnThatTheServiceMaySendUndeclaredIsANote(t *testing.T) {
 	}
 	want := []string{`select: no field declares the column "tmie"; it is text if the service sends it, and else null in each row; did you mean "time"?`}
 	if diff := cmp.Diff(want, r.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRepeatsAreCountedInTheSpellingThatIsSent(t *testing.T) {
+	d, err := service.Parse("rivers.yaml", []byte(strings.Replace(rivers, "state: {type: text}", "state: {type: text, many: comma, values: {WI: [Wisconsin], MN: ['27']}}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Query{Where: []Condition{
+		{"gauge", ValueSource{Values: []string{"ABC"}}, Place{File: "--set gauge"}},
+		{"state", ValueSource{Values: []string{"WI", "WI", "Wisconsin", "27"}}, Place{File: "--set state"}},
+	}}
+	r, err := q.Resolve(sources(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := q.Check(d.Collections[0], r); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if diff := cmp.Diff([]string{"state: 2 repeated values were dropped, 2 remain"}, r.Notes); diff != "" {
 		t.Error(diff)
 	}
 }

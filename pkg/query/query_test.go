@@ -176,7 +176,7 @@ func TestResolveLoadsFilesAndFreezesToday(t *testing.T) {
 	if diff := cmp.Diff(want, got.Values); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated values were dropped, 2 remain"}, got.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"monitoring_location_id: 1 repeated value was dropped, 2 remain"}, got.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -219,12 +219,12 @@ func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
 
 func TestATableOfWhichNoColumnIsNamedIsNotReadAsLines(t *testing.T) {
 	for _, text := range []string{"site_no,name\n1,2\n", "\n\nsite_no;name\n1;2\n", "site_no\tname\n1\t2\n"} {
-		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text))
+		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge")
 		if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "name the column that holds the values, as column: NAME") {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
-	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"))
+	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"), "column: NAME", "gauge")
 	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "let it end in .csv") {
 		t.Errorf("got %v", err)
 	}
@@ -320,6 +320,28 @@ func TestNumbersAreBoundedInTheFileAsInTheSpec(t *testing.T) {
 		_, err = Parse("q.yaml", []byte(head+line(test.most+1)))
 		if err == nil || !strings.HasPrefix(err.Error(), "q.yaml:5: ") || !strings.Contains(err.Error(), test.key+": ") {
 			t.Errorf("%s of %d: %v", test.key, test.most+1, err)
+		}
+	}
+}
+
+func TestATableWithoutAColumnIsRefusedAndItsColumnsAreNamed(t *testing.T) {
+	for _, test := range []struct {
+		place      Place
+		path, text string
+		want       string
+	}{
+		{Place{File: "q.yaml", Line: 5, Path: "where.site"}, "sites.csv", "site_no\n1\n", "sites.csv:1: where.site: the first line is \"site_no\", so the file is a table by its name"},
+		{Place{File: "q.yaml", Line: 5, Path: "where.site"}, "sites.txt", "\nsite_no\n1\n", "as column: NAME; its columns are site_no"},
+		{Place{File: "q.yaml", Line: 5, Path: "where.site"}, "sites.txt", "SITE\n1\n", "as column: NAME; its columns are SITE"},
+		{Place{File: "q.yaml", Line: 5, Path: "where.site"}, "sites.txt", "a,b\n1,2\n", "as column: NAME; its columns are a, b"},
+		{Place{File: "--sites"}, "sites.csv", "site_no,name\n1,x\n", "as --sites sites.csv:NAME; its columns are site_no, name"},
+		{Place{File: "--set site"}, "sites.TSV", "site_no\tname\n1\tx\n", "as --set site=@sites.TSV:NAME; its columns are site_no, name"},
+		{Place{File: "--sites"}, "sites.txt", "1\n2\n", ""},
+	} {
+		q := &Query{Where: []Condition{{"site", ValueSource{File: &ValueFile{Path: test.path, Prefix: "USGS-"}}, test.place}}}
+		_, err := q.Resolve(sources(map[string]string{test.path: test.text}))
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", test.path, err, test.want)
 		}
 	}
 }

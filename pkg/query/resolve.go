@@ -25,12 +25,56 @@ type Resolved struct {
 	Notes  []string // what a person should know of: what was dropped
 
 	origins map[string]origin // parameter → its values' origin
+	repeats map[string]repeat // of parameters with repeated values
 }
 
 type origin struct {
 	condition Condition
 	file      string  // of the values, when they come from one
 	lines     []int32 // of the values; nil: all stand where the condition stands
+}
+
+// repeat tells of the values of one parameter that stood there before.
+type repeat struct {
+	note    int // index of its note
+	dropped int
+}
+
+func (r *Resolved) noteRepeats(parameter string, dropped, remain int) {
+	known, ok := r.repeats[parameter]
+	if dropped += known.dropped; dropped == 0 {
+		return
+	}
+	text := fmt.Sprintf("%s: %d repeated values were dropped, %d remain", parameter, dropped, remain)
+	if dropped == 1 {
+		text = fmt.Sprintf("%s: 1 repeated value was dropped, %d remain", parameter, remain)
+	}
+	if remain == 1 {
+		text = strings.TrimSuffix(text, "remain") + "remains"
+	}
+	if ok {
+		r.Notes[known.note] = text
+	} else {
+		known.note = len(r.Notes)
+		r.Notes = append(r.Notes, text)
+	}
+	if r.repeats == nil {
+		r.repeats = map[string]repeat{}
+	}
+	r.repeats[parameter] = repeat{known.note, dropped}
+}
+
+// noteSpellings counts values as repeated too that are others in other spellings: they are asked for once.
+func (r *Resolved) noteSpellings(c *service.Collection) {
+	canonical := c.Canonical(r.Values)
+	for _, param := range c.Parameters() {
+		name := givenAs(c, r, param.Name)
+		values, sent := r.Values[name], canonical[param.Name]
+		if param.Type == service.TypeInterval || len(param.Omit) > 0 || len(sent) == 0 || len(sent) >= len(values) {
+			continue
+		}
+		r.noteRepeats(name, len(values)-len(sent), len(sent))
+	}
 }
 
 // Place tells where a value of a parameter came from. A negative index is the parameter as a whole.
@@ -44,7 +88,10 @@ func (r *Resolved) Place(parameter string, index int) (place Place, ok bool) {
 		return place, true
 	}
 	if o.file != "" {
-		place.File, place.Line = o.file, 0
+		place = Place{File: o.file, Path: place.Path}
+		if place.Path == "" {
+			place.Path = parameter // the flag may not have its name
+		}
 	}
 	if place.Line > 0 || o.file != "" {
 		place.Line = int(o.lines[index])
@@ -179,7 +226,14 @@ func (s *resolving) file(c Condition, f *ValueFile) located {
 		s.fail(c.Place, "read the values in %s: %s", path, err)
 		return located{}
 	}
-	list, errs := f.read(data)
+	fix := "column: NAME"
+	if c.Place.Path == "" {
+		fix = c.Place.File + " " + f.Path + ":NAME"
+		if name, isSet := strings.CutPrefix(c.Place.File, "--set "); isSet {
+			fix = "--set " + name + "=@" + f.Path + ":NAME"
+		}
+	}
+	list, errs := f.read(data, fix, c.Parameter)
 	for _, err := range errs {
 		if wrong, ok := errors.AsType[*lineError](err); ok {
 			s.fail(Place{File: path, Line: wrong.line, Path: c.Place.keys()}, "%s", wrong.problem)
@@ -217,8 +271,6 @@ func (s *resolving) distinct(c Condition, list located) located {
 			kept.lines = append(kept.lines, list.lines[i])
 		}
 	}
-	if dropped := len(list.values) - len(kept.values); dropped > 0 {
-		s.to.Notes = append(s.to.Notes, fmt.Sprintf("%s: %d repeated values were dropped, %d remain", c.Parameter, dropped, len(kept.values)))
-	}
+	s.to.noteRepeats(c.Parameter, len(list.values)-len(kept.values), len(kept.values))
 	return kept
 }

@@ -43,8 +43,8 @@ func wrongLine(line int, format string, args ...any) error {
 // maxWrongLines is how many wrong lines of one file are told.
 const maxWrongLines = 10
 
-// read gives the values in the data of the file. The errors are *lineError.
-func (f *ValueFile) read(data []byte) (list fileValues, errs []error) {
+// read gives the values in the data of the file. The errors are *lineError; fix is how a person names a column.
+func (f *ValueFile) read(data []byte, fix, parameter string) (list fileValues, errs []error) {
 	if len(data) > MaxFileBytes {
 		return list, []error{wrongLine(0, "the file has %d bytes, at most %d", len(data), MaxFileBytes)}
 	}
@@ -52,11 +52,11 @@ func (f *ValueFile) read(data []byte) (list fileValues, errs []error) {
 	if !utf8.Valid(data) {
 		return list, []error{wrongLine(firstNotUTF8(data), "the file is not UTF-8 text; save it as UTF-8")}
 	}
-	read := f.readLines
 	if f.Column != "" {
-		read = f.readColumn
+		list, errs = f.readColumn(data)
+	} else {
+		list, errs = f.readLines(data, fix, parameter)
 	}
-	list, errs = read(data)
 	switch {
 	case len(errs) > 0:
 		return list, errs
@@ -84,19 +84,55 @@ func firstNotUTF8(data []byte) int {
 	return line
 }
 
-// readLines reads one value a line. A first line with a separator is that of a table, of which a column is wanted.
-func (f *ValueFile) readLines(data []byte) (list fileValues, errs []error) {
+// readLines reads one value a line. A file that is called like a table is one, and so is one whose first line has a separator:
+// its first line names columns, and a name would be asked for like a value.
+func (f *ValueFile) readLines(data []byte, fix, parameter string) (list fileValues, errs []error) {
+	isHeader := func(value string) bool {
+		return f.isTable() || strings.ContainsAny(value, separators) || strings.EqualFold(value, parameter) || strings.EqualFold(value, "site_no")
+	}
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
 		value := strings.TrimSpace(text)
-		if len(list.values) == 0 && strings.ContainsAny(value, separators) {
-			return list, []error{wrongLine(line, "the first line is %.80q, so the file is a table; name the column that holds the values, as column: NAME", value)}
+		if len(list.values) == 0 && value != "" && isHeader(value) {
+			return list, []error{wrongLine(line, "the first line is %.80q, so the file is a table%s; name the column that holds the values, as %s%s",
+				value, f.byName(), fix, f.columnsIn(value))}
 		}
 		list.add(value, line)
 	}
 	return list, nil
 }
+
+// isTable tells whether the file is called like a table.
+func (f *ValueFile) isTable() bool {
+	name := strings.ToLower(f.Path)
+	return strings.HasSuffix(name, ".csv") || strings.HasSuffix(name, ".tsv")
+}
+
+// byName tells how a table without a separator is known, and how one is not.
+func (f *ValueFile) byName() string {
+	if !f.isTable() {
+		return ""
+	}
+	return " by its name, and its first line names the columns (a file with one value a line is called .txt)"
+}
+
+// columnsIn lists the columns that a header names.
+func (f *ValueFile) columnsIn(header string) string {
+	reader := csv.NewReader(strings.NewReader(header))
+	reader.Comma = f.separator()
+	names, err := reader.Read()
+	const most = 40
+	if err != nil || len(names) > most {
+		return ""
+	}
+	for i := range names {
+		names[i] = clipped(strings.TrimSpace(names[i]))
+	}
+	return "; its columns are " + strings.Join(names, ", ")
+}
+
+func clipped(name string) string { return fmt.Sprintf("%.40s", name) }
 
 const separators = ",;\t"
 
