@@ -73,11 +73,16 @@ func TestAFilterThatCannotBeDividedIsTooLarge(t *testing.T) {
 		parameter, value string
 		more             int
 	}{
-		"one alternative":             {service.Values{"filter": {long}}, planner.ReasonNoAxis, "filter", long, 0},
-		"one long alternative":        {service.Values{"filter": {"b='1' OR " + long}}, planner.ReasonSaturated, "filter", long, 0},
-		"two long alternatives":       {service.Values{"filter": {long + " OR b='1' OR " + long}}, planner.ReasonSaturated, "filter", long, 1},
-		"a document beside a list":    {service.Values{"body": {`{"a":"` + long + `"}`}, "site": {"s1", "s2"}}, planner.ReasonSaturated, "site", "s1", 1},
-		"another language and a list": {service.Values{"filter": {long}, "lang": {"cql-json"}, "site": {"s1", "s2"}}, planner.ReasonSaturated, "site", "s1", 1},
+		"one alternative":                 {service.Values{"filter": {long}}, planner.ReasonNoAxis, "filter", long, 0},
+		"one long alternative":            {service.Values{"filter": {"b='1' OR " + long}}, planner.ReasonSaturated, "filter", long, 0},
+		"two long alternatives":           {service.Values{"filter": {long + " OR b='1' OR " + long}}, planner.ReasonSaturated, "filter", long, 1},
+		"a document beside a list":        {service.Values{"body": {`{"a":"` + long + `"}`}, "site": {"s1", "s2"}}, planner.ReasonSaturated, "body", `{"a":"` + long + `"}`, 0},
+		"another language and a list":     {service.Values{"filter": {long}, "lang": {"cql-json"}, "site": {"s1", "s2"}}, planner.ReasonSaturated, "filter", long, 0},
+		"one alternative beside a list":   {service.Values{"filter": {long}, "site": {"00060", "00065"}}, planner.ReasonSaturated, "filter", long, 0},
+		"a long fixed name beside a list": {service.Values{"name": {strings.Repeat("n", 200)}, "site": {"00060", "00065"}}, planner.ReasonSaturated, "name", strings.Repeat("n", 200), 0},
+		"one long id of a list":           {service.Values{"filter": {"a='1'"}, "site": {"1", strings.Repeat("9", 200)}}, planner.ReasonSaturated, "site", strings.Repeat("9", 200), 0},
+		"a comment":                       {service.Values{"filter": {long + " /* x OR y */"}}, planner.ReasonNoAxis, "filter", long + " /* x OR y */", 0},
+		"a comment beside a list":         {service.Values{"filter": {long + " /* x OR y */"}, "site": {"1", "2"}}, planner.ReasonSaturated, "filter", long + " /* x OR y */", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := planner.Divide(filtered(t, 90), test.values, planner.Options{})
@@ -87,6 +92,9 @@ func TestAFilterThatCannotBeDividedIsTooLarge(t *testing.T) {
 			}
 			if got.Reason != test.reason || got.Parameter != test.parameter || got.Value != test.value || got.More != test.more || got.Part != "URL and body" || got.Limit != 90 {
 				t.Errorf("%+v", *got)
+			}
+			if comment := strings.Contains(got.Value, "/*"); comment != strings.Contains(err.Error(), "part of a comment") || len(err.Error()) > 450 {
+				t.Error(err)
 			}
 		})
 	}

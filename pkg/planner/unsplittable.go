@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/braidhq/braid/pkg/cql2"
 	"github.com/braidhq/braid/pkg/service"
 )
 
@@ -30,6 +33,9 @@ type UnsplittableError struct {
 	Part      string // what is too large: "URL", "body", or "URL and body"
 	Bytes     int    // what the part has with the value
 	Limit     int    // and what the service takes
+
+	fixed   bool // the value is in every request
+	comment bool // it is a filter that is not divided because it may have a comment
 }
 
 // Error names value and limit, and what to do.
@@ -39,12 +45,22 @@ func (e *UnsplittableError) Error() string {
 	case e.Parameter == "":
 		return text + ", and the query has no values that could be left out"
 	case e.Reason == ReasonNoAxis:
-		return fmt.Sprintf("%s, and nothing in it can be divided; its longest value is %s of %s", text, shortened(e.Value), e.Parameter)
+		return fmt.Sprintf("%s, and nothing in it can be divided; its longest value is %s of %s%s", text, shortened(e.Value), e.Parameter, e.hint())
+	case e.fixed:
+		return fmt.Sprintf("%s, however the rest is divided; most of it is %s of %s, which is in every request%s",
+			text, shortened(e.Value), e.Parameter, e.hint())
 	case e.More > 0:
 		return fmt.Sprintf("%s, with the value %s of %s alone (and with %d more of its values); shorten them or the other parameters",
 			text, shortened(e.Value), e.Parameter, e.More)
 	}
 	return fmt.Sprintf("%s, with the value %s of %s alone; shorten it or the other parameters", text, shortened(e.Value), e.Parameter)
+}
+
+func (e *UnsplittableError) hint() string {
+	if e.comment {
+		return "; a filter with -- or /* outside quotes is not divided, for an OR may be part of a comment"
+	}
+	return ""
 }
 
 // Unwrap gives ErrUnsplittable.
@@ -81,10 +97,34 @@ func (d *division) noAxis(total size) *UnsplittableError {
 			}
 		}
 	}
+	e.comment = d.mayHaveComment(e.Parameter, e.Value)
 	return d.over(total, e)
 }
 
-// saturated names the values that are too large beside the shortest values of the other axes; when each has its place
+// mayHaveComment tells whether a value is a filter that has more than one alternative but for what may be a comment.
+func (d *division) mayHaveComment(name, value string) bool {
+	return len(d.collection.Clauses(name, service.Values{name: {value}})) == 1 && cql2.MayHaveComment(value) && len(cql2.Split(value)) > 1
+}
+
+// heaviestFixed gives the parameter that takes the most bytes of every request, with its longest value.
+func (d *division) heaviestFixed() (most int, e *UnsplittableError) {
+	for _, name := range slices.Sorted(maps.Keys(d.grid.fixed)) {
+		bytes, longest := 0, ""
+		for _, value := range d.grid.fixed[name] {
+			bytes += len(url.QueryEscape(value))
+			if len(value) > len(longest) {
+				longest = value
+			}
+		}
+		if bytes > most {
+			most, e = bytes, &UnsplittableError{Reason: ReasonSaturated, Parameter: name, Value: longest, fixed: true}
+		}
+	}
+	return most, e
+}
+
+// saturated names the parameter that takes the most of a request: one that is in every request, when it takes more than any
+// value of the axes; else the values that are too large beside the shortest values of the other axes; when each has its place
 // beside those, the longest one.
 func (d *division) saturated() error {
 	room := roomOf(d.collection.Limits)
@@ -95,6 +135,14 @@ func (d *division) saturated() error {
 			return err
 		}
 		shortest, longest = shortest.plus(s.shortest()), longest.plus(s.singles())
+	}
+	if most, e := d.heaviestFixed(); most > d.longestOfAxes() {
+		e.comment = d.mayHaveComment(e.Parameter, e.Value)
+		total := shortest
+		if total.fits(room) {
+			total = longest
+		}
+		return d.over(total, e)
 	}
 	var named *UnsplittableError
 	heaviest := 0
@@ -133,4 +181,18 @@ func (d *division) saturated() error {
 func (d *division) axis(param string) *axis {
 	i := slices.IndexFunc(d.grid.axes, func(a *axis) bool { return a.param == param })
 	return d.grid.axes[i]
+}
+
+// longestOfAxes is how many bytes the longest value of all axes takes.
+func (d *division) longestOfAxes() int {
+	most := 0
+	for _, a := range d.grid.axes {
+		for _, value := range a.values {
+			most = max(most, len(url.QueryEscape(value)))
+		}
+		if a.kind == service.AxisWindow {
+			most = max(most, len(url.QueryEscape(strings.Join(a.piece(0), "/"))))
+		}
+	}
+	return most
 }
