@@ -169,3 +169,19 @@ func TestTheColumnsThatAreShownAreThoseOfTheTable(t *testing.T) {
 		t.Errorf("columns %v, key %v", columns, key)
 	}
 }
+
+func TestValuesThatCannotBeReadAreToldAndExit3UnlessAllowed(t *testing.T) {
+	report := &frame.Report{Rows: 21, Bad: []frame.BadField{{Name: "value", Type: frame.Decimal, Count: 2, Originals: []string{"1,000", "x"}}}}
+	for allowed, code := range map[bool]int{false: exitIncomplete, true: 0} {
+		a, stderr := desk()
+		s := stopped(messages.Complete, nil, 30)
+		s.Query.AllowBad = allowed
+		err := a.complete(s, []written{{Path: "t.csv", Report: report}}, time.Second)
+		if exit, refused := errors.AsType[*exitError](err); refused != (code != 0) || refused && exit.code != code {
+			t.Errorf("allowed %t: got %v, want exit code %d", allowed, err, code)
+		}
+		if want := `2 values of value that cannot be read as decimal, null in the table; the first is "1,000"`; !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q is not in\n%s", want, stderr)
+		}
+	}
+}

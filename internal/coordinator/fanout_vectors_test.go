@@ -91,15 +91,16 @@ func (o outcome) status() (status int, hint time.Duration) {
 // the service's answer is not, which the client takes for a failure, is asked for again here; an error of the program is a failure.
 func (o outcome) answer(c *service.Collection) error {
 	status, hint := o.status()
+	word := strings.TrimPrefix(string(o), "late:")
 	refusal := &service.ResponseError{Status: status, RetryAfter: hint, Message: "as the vector says: " + string(o)}
 	switch {
 	case o == "ok" || o.cancel():
 		return nil
 	case status > 0:
 		refusal.Class, refusal.GivesUpAs = c.Classify(status, nil, nil)
-	case o == "timeout" || o == "parse":
+	case word == "timeout" || word == "parse":
 		refusal.Class = service.ClassTransient
-	case o == "dns":
+	case word == "dns":
 		refusal.Class = service.ClassBadRequest
 	default:
 		refusal.Class = service.ClassBadPage
@@ -125,7 +126,7 @@ func (o outcome) kind(c *service.Collection) string {
 // and an answer that is no table ends its query (see docs/compatibility.md).
 func (o outcome) otherwise() bool {
 	status, _ := o.status()
-	return status == 408 || status == 504 || o == "parse"
+	return status == 408 || status == 504 || strings.HasSuffix(string(o), "parse")
 }
 
 // stage lets the requests of a drive be answered when all of its positions have asked, so that none is held back because another

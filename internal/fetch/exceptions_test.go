@@ -46,6 +46,9 @@ func (c exceptionCase) first(pattern *regexp.Regexp) string {
 // unhappened is why an exception has nothing to happen here, "" when it has.
 func (c exceptionCase) unhappened() string {
 	words := c.In.Exception
+	if strings.HasPrefix(words, "DataRetrievalError in context of") {
+		return "how an exception in Python names its context; our errors have one chain"
+	}
 	switch c.first(httpProblem) {
 	case "PoolTimeout":
 		return "our pool of connections makes no request wait: the slots are the only throttle"
@@ -54,10 +57,7 @@ func (c exceptionCase) unhappened() string {
 	case "HTTPError", "RequestError", "TransportError", "HTTPStatusError":
 		return "a class that other ones derive from, or that its library raises only when told to"
 	case "":
-		switch {
-		case strings.Contains(words, "Error in context of error for"):
-			return "how an exception in Python names its context; our errors have one chain"
-		case c.first(nameProblem) == "" && c.first(statusSent) == "" && !strings.Contains(words, foreignLink):
+		if c.first(nameProblem) == "" && c.first(statusSent) == "" && !strings.Contains(words, foreignLink) {
 			return "an error of the client's own program, or of its settings, which no service causes"
 		}
 	}
