@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidhq/braid/pkg/cql2"
 	"github.com/braidhq/braid/pkg/service"
 )
 
@@ -97,13 +96,8 @@ func (d *division) noAxis(total size) *UnsplittableError {
 			}
 		}
 	}
-	e.comment = d.mayHaveComment(e.Parameter, e.Value)
+	e.comment = d.collection.CommentKeepsWhole(e.Parameter, d.values)
 	return d.over(total, e)
-}
-
-// mayHaveComment tells whether a value is a filter that has more than one alternative but for what may be a comment.
-func (d *division) mayHaveComment(name, value string) bool {
-	return len(d.collection.Clauses(name, service.Values{name: {value}})) == 1 && cql2.MayHaveComment(value) && len(cql2.Split(value)) > 1
 }
 
 // heaviestFixed gives the parameter that takes the most bytes of every request, with its longest value.
@@ -137,7 +131,7 @@ func (d *division) saturated() error {
 		shortest, longest = shortest.plus(s.shortest()), longest.plus(s.singles())
 	}
 	if most, e := d.heaviestFixed(); most > d.longestOfAxes() {
-		e.comment = d.mayHaveComment(e.Parameter, e.Value)
+		e.comment = d.collection.CommentKeepsWhole(e.Parameter, d.values)
 		total := shortest
 		if total.fits(room) {
 			total = longest

@@ -25,6 +25,12 @@ func (c *Collection) Clauses(name string, v Values) []string {
 	return slices.Clone(filters)
 }
 
+// CommentKeepsWhole tells whether a filter has several alternatives, and is one only because it may have a comment.
+func (c *Collection) CommentKeepsWhole(name string, v Values) bool {
+	clauses := c.Clauses(name, v)
+	return len(clauses) == 1 && cql2.MayHaveComment(clauses[0]) && len(cql2.Split(clauses[0])) > 1
+}
+
 // PassesThrough tells whether the values have a filter that is sent as it stands: in CQL2-JSON, or in a language that is not
 // text. It is never divided, and a request that nothing else could make smaller is not measured: the service judges it.
 func (c *Collection) PassesThrough(v Values) bool {
