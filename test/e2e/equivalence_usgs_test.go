@@ -66,7 +66,7 @@ func waterDataSamples() []*sample {
 		{collection: "time-series-metadata", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(5), chunks: 2},
 		{collection: "combined-metadata", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(8), chunks: 2},
 		{
-			collection: "field-measurements", where: "{" + fourSites + ", time: {from: 2024-01-01, to: 2024-06-30}}",
+			collection: "field-measurements", where: "{" + fourSites + ", time: {from: 2024-01-01T00:00:00Z, to: 2024-06-30T00:00:00Z}}",
 			keys: inTwo, config: pagesOf(8), chunks: 2,
 		},
 		{collection: "field-measurements-metadata", where: "{" + fourSites + "}", keys: inTwo, config: pagesOf(2), chunks: 2},
@@ -76,7 +76,7 @@ func waterDataSamples() []*sample {
 			keys:       inTwo, config: pagesOf(8), chunks: 2,
 		},
 		{
-			collection: "peaks", where: "{" + fourSites + ", parameter_code: '00060', time: {from: 2018-10-01, to: 2023-09-30}}",
+			collection: "peaks", where: "{" + fourSites + ", parameter_code: '00060', time: {from: 2018-10-01T00:00:00Z, to: 2023-09-30T00:00:00Z}}",
 			keys: inTwo, config: pagesOf(6), chunks: 2,
 		},
 	}
