@@ -39,7 +39,7 @@ func hostiles() []hostile {
 		passing("stations", simulator.FaultEmptyPage, 0),
 		passing("readings", simulator.FaultClampedLimit, 0),
 		{ask: "events", kind: simulator.FaultClampedLimit, first: true, once: 3, says: []string{"fewer"}},
-		lasting("events", simulator.FaultClampedLimit, "23 rows match"),
+		{ask: "events", kind: simulator.FaultClampedLimit, once: 3, ever: 3, says: []string{"chunk 0 failed"}},
 		lasting("daily", simulator.FaultForeignNext, "elsewhere.invalid", "127.0.0.1"),
 		lasting("alerts", simulator.FaultForeignNext, "elsewhere.invalid", "127.0.0.1"),
 		lasting("water-use", simulator.FaultForeignNext, "elsewhere.invalid", "127.0.0.1"),
