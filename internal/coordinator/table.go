@@ -47,7 +47,7 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	}
 	var damaged []messages.Position
 	rows := firstRows(c.chunks(ctx, q, survey, &damaged), q.MaxRows)
-	table, err := frame.Build(ctx, p.shape(), survey.Columns, rows)
+	table, err := frame.Build(ctx, p.shape(), survey.Columns, rows, nil)
 	if len(damaged) > 0 {
 		return nil, c.reopen(ctx, q, damaged)
 	}
