@@ -3,6 +3,7 @@ package braid
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"log/slog"
 	"time"
 
@@ -73,7 +74,8 @@ func (e *Embedded) connect(ctx context.Context) error {
 		return err
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
-		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log,
+		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
+		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Log: e.cfg.Log,
 	})
 	if err != nil {
 		return err

@@ -14,7 +14,9 @@ type Scratch interface {
 // Spill is bytes that are written once, one part behind the other, and then read from their beginning.
 type Spill interface {
 	io.Writer
-	// Reader ends the writing. Any number of readers may be open at a time.
+	// Seal ends the writing.
+	Seal() error
+	// Reader reads what was sealed. Any number of readers may be open at a time.
 	Reader() (io.ReadCloser, error)
 	// Close gives up what was written. Readers must be closed before.
 	Close() error
@@ -26,6 +28,8 @@ type inMemory struct{}
 func (inMemory) Create() (Spill, error) { return &memorySpill{}, nil }
 
 type memorySpill struct{ bytes.Buffer }
+
+func (*memorySpill) Seal() error { return nil }
 
 func (s *memorySpill) Reader() (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(s.Bytes())), nil

@@ -92,6 +92,9 @@ func (s *sorter) write(ctx context.Context, entries func(yield func(entry, error
 		written++
 		return err == nil
 	})
+	if err == nil {
+		err = spill.Seal()
+	}
 	if err != nil {
 		return run{}, errors.Join(fmt.Errorf("keep rows: %w", err), spill.Close())
 	}
