@@ -3,8 +3,8 @@ package braid
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
