@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,6 +39,7 @@ type config struct {
 	rows    int
 	chunks  int
 	formats string
+	profile string
 }
 
 func main() {
@@ -57,6 +59,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&c.rows, "rows", 10_000_000, "rows of the table")
 	flag.IntVar(&c.chunks, "chunks", 2_000, "chunks that the rows come in")
 	flag.StringVar(&c.formats, "formats", "parquet", "formats to write, with commas")
+	flag.StringVar(&c.profile, "cpuprofile", "", "with -part FORMAT: file for a CPU profile")
 	flag.Parse()
 	switch c.part {
 	case "":
@@ -195,6 +198,16 @@ func (c config) export(ctx context.Context, format string) (err error) {
 	file, err := os.Create(c.file(format))
 	if err != nil {
 		return err
+	}
+	if c.profile != "" {
+		profile, err := os.Create(c.profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(profile)
+		}
+		if err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	started := time.Now()
 	report, err := e.Table(ctx, string(id), format, false, struct{ io.Writer }{file})
