@@ -59,8 +59,8 @@ func Build(ctx context.Context, shape Shape, seen []string, chunks iter.Seq2[[]b
 type memory struct{ rows, keys sorterBounds }
 
 func usualMemory() memory {
-	const fanIn = 64
-	return memory{rows: sorterBounds{64 << 20, fanIn}, keys: sorterBounds{32 << 20, fanIn}}
+	const fanIn = 128
+	return memory{rows: sorterBounds{32 << 20, fanIn}, keys: sorterBounds{16 << 20, fanIn}}
 }
 
 func buildWithin(ctx context.Context, m memory, shape Shape, seen []string, chunks iter.Seq2[[]byte, error], scratch Scratch) (*Table, error) {
