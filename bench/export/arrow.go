@@ -39,9 +39,9 @@ func (c config) arrow(ctx context.Context) (err error) {
 	started := time.Now()
 	err = pqarrow.WriteTable(table, struct{ io.Writer }{out}, 128<<10,
 		parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd)), pqarrow.DefaultWriterProps())
-	if err = errors.Join(err, out.Close()); err != nil {
+	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	fmt.Println(time.Since(started).Seconds())
+	fmt.Fprintln(c.stdout, time.Since(started).Seconds())
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -40,20 +41,20 @@ type config struct {
 	chunks  int
 	formats string
 	profile string
+	stdout  io.Writer
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		stop()
-		os.Exit(1)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
+		log.Fatalln("error:", err)
 	}
 }
 
-func run(ctx context.Context) error {
-	var c config
+func run(ctx context.Context, stdout io.Writer) error {
+	c := config{stdout: stdout}
 	flag.StringVar(&c.part, "part", "", "one part only: fill, FORMAT or arrow")
 	flag.StringVar(&c.dir, "dir", "", "folder to work in (default: a temporary one)")
 	flag.IntVar(&c.rows, "rows", 10_000_000, "rows of the table")
@@ -85,7 +86,7 @@ func (c config) all(ctx context.Context) error {
 	if _, err := c.child(ctx, "fill"); err != nil {
 		return err
 	}
-	fmt.Printf("%d rows in %d chunks, deduplicated by key and sorted\n\n%-10s %12s %10s %12s\n", c.rows, c.chunks, "", "rows/s", "seconds", "most memory")
+	fmt.Fprintf(c.stdout, "%d rows in %d chunks, deduplicated by key and sorted\n\n%-10s %12s %10s %12s\n", c.rows, c.chunks, "", "rows/s", "seconds", "most memory")
 	rates := map[string]float64{}
 	for _, part := range append(strings.Split(c.formats, ","), "arrow") {
 		m, err := c.child(ctx, part)
@@ -93,9 +94,9 @@ func (c config) all(ctx context.Context) error {
 			return err
 		}
 		rates[part] = float64(c.rows) / m.seconds
-		fmt.Printf("%-10s %12.0f %10.1f %9.0f MB\n", part, rates[part], m.seconds, float64(m.memory)/1e6)
+		fmt.Fprintf(c.stdout, "%-10s %12.0f %10.1f %9.0f MB\n", part, rates[part], m.seconds, float64(m.memory)/1e6)
 	}
-	fmt.Printf("\nparquet: %.2f of the rate of the arrow library alone\n", rates["parquet"]/rates["arrow"])
+	fmt.Fprintf(c.stdout, "\nparquet: %.2f of the rate of the arrow library alone\n", rates["parquet"]/rates["arrow"])
 	return nil
 }
 
@@ -170,13 +171,17 @@ func (c config) fill(ctx context.Context) error {
 			}
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 	if err == nil {
 		err = os.WriteFile(c.idFile(), []byte(q.ID), 0o600)
 	}
 	stop()
-	fmt.Println(time.Since(started).Seconds())
+	fmt.Fprintln(c.stdout, time.Since(started).Seconds())
 	return errors.Join(err, running.Wait(), e.Close())
 }
 
@@ -211,12 +216,12 @@ func (c config) export(ctx context.Context, format string) (err error) {
 	}
 	started := time.Now()
 	report, err := e.Table(ctx, string(id), format, false, struct{ io.Writer }{file})
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	if report.Read != int64(c.rows/c.chunks*c.chunks) || report.Duplicates == 0 {
 		return fmt.Errorf("report %+v", report)
 	}
-	fmt.Println(time.Since(started).Seconds())
+	fmt.Fprintln(c.stdout, time.Since(started).Seconds())
 	return nil
 }

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -95,9 +96,9 @@ func (d *duplicates) resolve(ctx context.Context) (outcome, error) {
 		}
 		seen++
 		switch next := newCandidate(e); {
-		case string(next.key) != string(stays.key):
+		case !bytes.Equal(next.key, stays.key):
 			stays.become(next)
-		case d.rule == KeepNewest && string(next.newest) > string(stays.newest):
+		case d.rule == KeepNewest && bytes.Compare(next.newest, stays.newest) > 0:
 			found.leaveOut(stays, next)
 			stays.become(next)
 		default:
