@@ -46,6 +46,7 @@ arch: ## check imports, sizes, package state and deployment files
 .PHONY: lint
 lint: $(LINT) ## check the format, vet and the other linters of .golangci.yml
 	$(LINT) run $(PACKAGES)
+	cd bench && $(LINT) run ./...
 
 .PHONY: fmt
 fmt: $(LINT) ## format every file in place
@@ -68,7 +69,8 @@ fuzz: ## run each fuzz target for FUZZTIME (FUZZTIME=1000000x make fuzz)
 	echo "$$found fuzz targets"
 
 .PHONY: bench
-bench: ## run the benchmarks (BENCH=Combine BENCHTIME=5s PACKAGES=./pkg/frame)
+bench: ## run the benchmarks: the table of 10,000,000 rows, then those of the packages (BENCH=Combine BENCHTIME=5s PACKAGES=./pkg/frame)
+	go -C bench run ./export
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
 
 .PHONY: build

@@ -324,7 +324,7 @@ func tableColumns(shape frame.Shape) (columns []describedColumn, key []string) {
 	}
 	columns = []describedColumn{}
 	none := func(func([]byte, error) bool) {}
-	if table, err := frame.Build(context.Background(), shape, nil, none); err == nil {
+	if table, err := frame.Build(context.Background(), shape, nil, none, nil); err == nil {
 		for _, c := range table.Columns {
 			columns = append(columns, describedColumn{c.Name, string(c.Type)})
 		}

@@ -23,6 +23,7 @@ type config struct {
 	leaseTTL    time.Duration
 	inFlight    int
 	servicesDir string
+	scratchDir  string
 	serviceURL  map[string]string
 }
 
@@ -39,6 +40,7 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.DurationVar(&c.leaseTTL, "lease-ttl", 30*time.Second, "a dead worker's slots are free again after this; whole seconds")
 	flags.IntVar(&c.inFlight, "in-flight", 0, "requests in flight at each service over all workers (default: as its definition says)")
 	flags.StringVar(&c.servicesDir, "services-dir", "", "folder of service definitions, beside the built-in ones")
+	flags.StringVar(&c.scratchDir, "scratch-dir", "", "folder for tables that do not fit into memory (default: the system's folder for temporary files)")
 	flags.StringToStringVar(&c.serviceURL, "service-url", nil, "base URL of a mirror or simulator: `SERVICE=URL`; no credential is sent there")
 	return flags
 }

@@ -35,7 +35,7 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	local, err := braid.OpenCoordinator(ctx, braid.CoordinatorConfig{
 		NATS: braid.NATS{URL: c.natsURL, Credentials: c.natsCreds, Replicas: c.replicas, Wait: c.natsWait},
 		ID:   c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
-		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, Log: log,
+		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Log: log,
 	})
 	if err != nil {
 		return daemon.Stopped(ctx, err)

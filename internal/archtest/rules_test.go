@@ -34,6 +34,7 @@ func layers() []layer {
 		{"internal/bus", []string{"pkg/lease", "pkg/messages"}},
 		{"internal/fetch", []string{"pkg/frame", "pkg/messages", "pkg/retry", "pkg/service"}},
 		{"internal/output", []string{"pkg/frame", "pkg/messages"}},
+		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},
 		{"internal/httpapi", []string{pure}},
 		{"internal/settings", []string{"pkg/strictyaml"}},

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/lease"
 	"github.com/braidhq/braid/pkg/messages"
 )
@@ -44,6 +45,7 @@ type Ports struct {
 	Definitions Definitions
 	Adapters    map[string]Adapter // by the name that definitions give
 	Leader      lease.Store
+	Scratch     frame.Scratch // of tables that do not fit into memory; nil: they are kept in memory
 	NewID       func() string // ids of queries
 	Now         func() time.Time
 	Log         *slog.Logger

@@ -12,13 +12,16 @@ import (
 	"github.com/braidhq/braid/pkg/query"
 )
 
-// Export is a table with what is to be said of it.
+// Export is a table with what is to be said of it. Close it after use.
 type Export struct {
 	Query  *messages.Query
 	Table  *frame.Table
 	Survey *Survey
 	Meta   map[string]string // for formats that carry metadata
 }
+
+// Close gives up what the table keeps.
+func (e *Export) Close() error { return e.Table.Close() }
 
 // Export builds the query's table from its results in position order, without any request upstream. With partial, what
 // is missing is left out; without, the error wraps query.ErrIncomplete. A result that is lost or damaged is never passed over: its
@@ -47,9 +50,12 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	}
 	var damaged []messages.Position
 	rows := firstRows(c.chunks(ctx, q, survey, &damaged), q.MaxRows)
-	table, err := frame.Build(ctx, p.shape(), survey.Columns, rows)
+	table, err := frame.Build(ctx, p.shape(), survey.Columns, rows, c.ports.Scratch)
 	if len(damaged) > 0 {
-		return nil, c.reopen(ctx, q, damaged)
+		if err == nil {
+			err = table.Close()
+		}
+		return nil, errors.Join(c.reopen(ctx, q, damaged), err)
 	}
 	if errors.Is(err, frame.ErrShape) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)

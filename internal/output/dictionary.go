@@ -1,74 +1,77 @@
 package output
 
-import (
-	"context"
-
-	"github.com/braidhq/braid/pkg/frame"
-)
+import "github.com/braidhq/braid/pkg/frame"
 
 const (
-	// A column with more bytes of different values than this is written without a dictionary. The library would begin one
-	// and give it up within a row group; the encodings of such a group stand in its metadata in an order that differs from
-	// one writing of the same table to the next.
-	maxDictionaryBytes = 2 << 20
-	// The library's own bound, beyond what a dictionary that was allowed can reach.
-	dictionaryPageBytes = 64 << 20
+	// The first rows of a table, up to these bounds, tell which columns are to have a dictionary.
+	sampleRows  = 32 << 10
+	sampleBytes = 16 << 20
+	// What the values of a column may come to, as different ones, to be worth a dictionary whatever their number.
+	smallDictionaryBytes = 64 << 10
+	// The library would give up a dictionary that grows beyond this within a row group, and list the encodings of such a group in
+	// an order that differs from one writing of the same table to the next. A row group is smaller than this.
+	dictionaryPageBytes = 1 << 30
 )
 
-// repeats finds the columns of which few values differ, so that a dictionary of them is worth its place.
+// firstRows are those of a table, kept until it is known which of the columns repeat their values.
+type firstRows struct {
+	rows   []frame.Row
+	bytes  int
+	values []repeats // by column
+}
+
+// repeats counts the different values of a column.
 type repeats struct {
-	values []map[string]struct{} // by column; nil once there are too many
-	bytes  []int
-	last   []string
-	list   []bool
+	list   bool
+	seen   map[string]struct{}
+	values int
+	bytes  int // of the different ones, as a dictionary has them
+}
+
+func newFirstRows(columns []frame.Column) *firstRows {
+	s := &firstRows{values: make([]repeats, len(columns))}
+	for i, c := range columns {
+		s.values[i] = repeats{list: c.Type == frame.ListText, seen: map[string]struct{}{}}
+	}
+	return s
+}
+
+// add keeps a copy of the row and tells whether there are enough.
+func (s *firstRows) add(row frame.Row) (enough bool) {
+	s.rows = append(s.rows, append(frame.Row(nil), row...))
+	for i, v := range row {
+		s.bytes += len(v.Text)
+		s.values[i].add(v)
+	}
+	return len(s.rows) >= sampleRows || s.bytes >= sampleBytes
 }
 
 // repeating tells for each column whether it is to have a dictionary.
-func repeating(ctx context.Context, t *frame.Table) ([]bool, error) {
-	r := repeats{
-		values: make([]map[string]struct{}, len(t.Columns)), bytes: make([]int, len(t.Columns)),
-		last: make([]string, len(t.Columns)), list: make([]bool, len(t.Columns)),
+func (s *firstRows) repeating() []bool {
+	few := make([]bool, len(s.values))
+	for i, r := range s.values {
+		few[i] = r.bytes <= smallDictionaryBytes || len(r.seen) <= r.values/2
 	}
-	for i, c := range t.Columns {
-		r.values[i] = map[string]struct{}{}
-		r.list[i] = c.Type == frame.ListText
-	}
-	for row, err := range t.Rows(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		r.add(row)
-	}
-	few := make([]bool, len(t.Columns))
-	for i, values := range r.values {
-		few[i] = values != nil
-	}
-	return few, nil
+	return few
 }
 
-func (r *repeats) add(row frame.Row) {
-	for i, v := range row {
-		if v.Null || r.values[i] == nil || v.Text == r.last[i] {
-			continue
-		}
-		r.last[i] = v.Text
-		if !r.list[i] {
-			r.see(i, v.Text)
-			continue
-		}
+func (r *repeats) add(v frame.Value) {
+	switch {
+	case v.Null:
+	case r.list:
 		for _, text := range v.List() {
-			r.see(i, text)
+			r.see(text)
 		}
+	default:
+		r.see(v.Text)
 	}
 }
 
 // see counts a value as a dictionary would: a text with its length, a number with eight bytes.
-func (r *repeats) see(i int, text string) {
-	if _, known := r.values[i][text]; known || r.values[i] == nil {
-		return
-	}
-	r.values[i][text] = struct{}{}
-	if r.bytes[i] += max(len(text)+4, 8); r.bytes[i] > maxDictionaryBytes {
-		r.values[i] = nil
+func (r *repeats) see(text string) {
+	r.values++
+	if _, known := r.seen[text]; !known {
+		r.seen[text] = struct{}{}
+		r.bytes += max(len(text)+4, 8)
 	}
 }

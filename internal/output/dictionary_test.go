@@ -38,7 +38,7 @@ func TestAColumnHasOneEncodingWhateverItsValues(t *testing.T) {
 		}
 	}
 	reader := openParquet(t, first)
-	want := []bool{true, false, true, true, false}
+	want := []bool{true, false, false, true, false}
 	for g := range reader.NumRowGroups() {
 		group := reader.MetaData().RowGroup(g)
 		for i := range group.NumColumns() {

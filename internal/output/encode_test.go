@@ -32,7 +32,7 @@ func tableOf(t *testing.T, shape frame.Shape, seen []string, rows ...string) *fr
 				return
 			}
 		}
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

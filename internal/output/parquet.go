@@ -22,7 +22,7 @@ import (
 type bounds struct{ batchRows, batchBytes, groupRows, groupBytes int }
 
 func usualBounds() bounds {
-	return bounds{batchRows: 8 << 10, batchBytes: 32 << 20, groupRows: 128 << 10, groupBytes: 256 << 20}
+	return bounds{batchRows: 8 << 10, batchBytes: 8 << 20, groupRows: 128 << 10, groupBytes: 64 << 20}
 }
 
 const (
@@ -33,27 +33,47 @@ const (
 )
 
 func encodeParquet(ctx context.Context, w io.Writer, t *frame.Table, meta map[string]string) error {
-	dictionaries, err := repeating(ctx, t)
-	if err != nil {
-		return err
-	}
-	p, err := newParquetWriter(w, t.Columns, dictionaries, meta, usualBounds())
-	if err != nil {
-		return err
-	}
-	defer p.batch.Release()
-	return p.write(ctx, t)
-}
-
-func (p *parquetWriter) write(ctx context.Context, t *frame.Table) error {
-	for row, err := range t.Rows(ctx) {
-		if err != nil {
-			return err // without a footer nobody takes the file for a table
+	var p *parquetWriter
+	first := newFirstRows(t.Columns)
+	start := func() (err error) {
+		if p, err = newParquetWriter(w, t.Columns, first.repeating(), meta, usualBounds()); err != nil {
+			return err
 		}
-		if err := p.add(row); err != nil {
+		for _, row := range first.rows {
+			if err := p.add(row); err != nil {
+				return err
+			}
+		}
+		first = nil
+		return nil
+	}
+	defer func() {
+		if p != nil {
+			p.batch.Release()
+		}
+	}()
+	for row, err := range t.Rows(ctx) {
+		switch {
+		case err != nil: // without a footer nobody takes the file for a table
+		case p != nil:
+			err = p.add(row)
+		case first.add(row):
+			err = start()
+		}
+		if err != nil {
 			return err
 		}
 	}
+	if p == nil {
+		if err := start(); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
+
+// close writes what is left, and the footer.
+func (p *parquetWriter) close() error {
 	if err := p.flush(); err != nil {
 		return err
 	}

@@ -156,7 +156,15 @@ func writeParquet(t *testing.T, table *frame.Table, b bounds) []byte {
 		t.Fatal(err)
 	}
 	defer p.batch.Release()
-	if err := p.write(t.Context(), table); err != nil {
+	for row, err := range table.Rows(t.Context()) {
+		if err == nil {
+			err = p.add(row)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	return data.Bytes()

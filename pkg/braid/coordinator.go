@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/coordinator"
+	"github.com/braidhq/braid/internal/scratch"
 )
 
 // CoordinatorConfig configures OpenCoordinator. The zero value of each field but NATS is its default.
@@ -16,6 +17,7 @@ type CoordinatorConfig struct {
 	LeaseTTL      time.Duration // a dead worker's slots are free after this; 30 s
 	InFlight      int           // requests in flight at each service, whatever its definition says; 0: as the definition says
 	Definitions   Definitions
+	ScratchDir    string             // folder for tables that do not fit into memory; empty: the system's folder for temporary files
 	NamedAdapters map[string]Adapter // by the name that definitions give; all coordinators have the same ones
 	Log           *slog.Logger
 }
@@ -53,7 +55,7 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	}
 	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight}, coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions,
-		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(),
+		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -73,7 +74,8 @@ func (e *Embedded) connect(ctx context.Context) error {
 		return err
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
-		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log,
+		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
+		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Log: e.cfg.Log,
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -108,7 +109,7 @@ func (l *Local) Survey(ctx context.Context, q *messages.Query) (*coordinator.Sur
 	return l.engine.Survey(ctx, q)
 }
 
-// Export builds a query's table without writing it.
+// Export builds a query's table without writing it. Close it after use.
 func (l *Local) Export(ctx context.Context, id string, partial bool) (*coordinator.Export, error) {
 	id, err := l.id(ctx, id)
 	if err != nil {
@@ -118,7 +119,7 @@ func (l *Local) Export(ctx context.Context, id string, partial bool) (*coordinat
 }
 
 // Table writes a query's table.
-func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io.Writer) (*frame.Report, error) {
+func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io.Writer) (report *frame.Report, err error) {
 	f, err := output.FormatOf("", format)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
@@ -127,6 +128,7 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, e.Close()) }()
 	if err := output.Encode(ctx, w, f, e.Table, e.Meta); err != nil {
 		return nil, err
 	}

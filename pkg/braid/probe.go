@@ -139,7 +139,7 @@ func (r *ProbeReport) judge(ctx context.Context, shape frame.Shape, page service
 		}
 	}
 	chunks := iter.Seq2[[]byte, error](func(yield func([]byte, error) bool) { yield(page.Rows, nil) })
-	table, err := frame.Build(ctx, shape, page.Columns, chunks)
+	table, err := frame.Build(ctx, shape, page.Columns, chunks, nil)
 	if ctx.Err() != nil {
 		return fmt.Errorf("judge the rows: %w", context.Cause(ctx))
 	}

@@ -2,36 +2,37 @@ package frame
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
 // ErrDifferentDuplicates is wrapped when rows of one key differ and the shape says that they must not.
 var ErrDifferentDuplicates = errors.New("rows of the same key differ")
 
 // duplicates finds rows of the same key. Key parts compare as values of their types: timestamps as instants, numbers by
-// value, texts by bytes.
+// value, texts by bytes. It sorts the keys, in bounded memory, and looks at neighbours.
 type duplicates struct {
 	columns []storedColumn
 	key     []int // the columns of the key; none: nothing is a duplicate
 	rule    DuplicateRule
-	newest  int                 // the column of Shape.NewestBy, -1 when there is none
-	stays   map[keyDigest]int64 // key → index of the row that stays, by admission
+	newest  int // the column of Shape.NewestBy, -1 when there is none
+	sorter  *sorter
 	scratch []byte
-	row     Row
+	payload []byte
 }
 
-// keyDigest stands for a key. Half a SHA-256 holds 2^64 tries of collisions on purpose and spares the keys' bytes.
-type keyDigest [sha256.Size / 2]byte
+// digestBytes of a SHA-256 stand for a key or a row. Half of it holds 2^64 tries of collisions on purpose and spares bytes.
+const digestBytes = sha256.Size / 2
 
-func newDuplicates(shape Shape, l *layout) *duplicates {
-	d := &duplicates{
-		columns: l.columns, rule: shape.OnDuplicate, newest: -1,
-		stays: make(map[keyDigest]int64), row: make(Row, len(l.columns)),
-	}
-	if i, found := l.index[shape.NewestBy]; found && shape.OnDuplicate == KeepNewest {
+func newDuplicates(shape Shape, l *layout, keys *sorter) *duplicates {
+	d := &duplicates{columns: l.columns, rule: shape.OnDuplicate, newest: -1, sorter: keys}
+	if i, found := l.index[shape.NewestBy]; found && i != dropped && shape.OnDuplicate == KeepNewest {
 		d.newest = i
 	}
 	for _, name := range shape.Key {
@@ -48,72 +49,112 @@ func newDuplicates(shape Shape, l *layout) *duplicates {
 	return d
 }
 
-// verdict tells what to do with a row: leave it out, or let it stay in place of the earlier row with index replaces.
-type verdict struct {
-	leaveOut bool
-	replaces int64 // -1: of no row
-}
-
-// judge decides about a row whose record would be stored at index len(stored).
-func (d *duplicates) judge(row Row, data []byte, stored []record) (verdict, error) {
-	stay := verdict{replaces: -1}
-	digest, ok := d.digest(row)
-	if !ok {
-		return stay, nil
-	}
-	index, known := d.stays[digest]
-	if !known {
-		d.stays[digest] = int64(len(stored))
-		return stay, nil
-	}
-	switch {
-	case d.rule == FailIfDifferent && string(stored[index]) != string(data):
-		return verdict{}, d.difference(row, stored[index])
-	case d.rule == KeepNewest && d.newer(row, stored[index]):
-		d.stays[digest] = int64(len(stored))
-		return verdict{replaces: index}, nil
-	}
-	return verdict{leaveOut: true}, nil
-}
-
-func (d *duplicates) digest(row Row) (digest keyDigest, ok bool) {
+// add notes the row of a number; the numbers grow. The record is the row as it is stored.
+func (d *duplicates) add(ctx context.Context, number uint64, row Row, record []byte) error {
 	d.scratch = d.scratch[:0]
 	for _, i := range d.key {
 		if row[i].Null {
-			return digest, false
+			return nil
 		}
 		d.scratch = appendKey(d.scratch, d.columns[i].Type, row[i])
 	}
+	if len(d.key) == 0 {
+		return nil
+	}
 	sum := sha256.Sum256(d.scratch)
-	return keyDigest(sum[:len(digest)]), len(d.key) > 0
+	d.scratch = binary.BigEndian.AppendUint64(append(d.scratch[:0], sum[:digestBytes]...), number)
+	sum = sha256.Sum256(record)
+	d.payload = append(d.payload[:0], sum[:digestBytes]...)
+	if d.newest >= 0 && !row[d.newest].Null {
+		d.payload = appendKey(d.payload, d.columns[d.newest].Type, row[d.newest])
+	}
+	return d.sorter.add(ctx, d.scratch, d.payload)
 }
 
-// newer tells whether row is newer than an earlier one; a row without a time is older than every row with one.
-func (d *duplicates) newer(row Row, earlier record) bool {
-	if d.newest < 0 || row[d.newest].Null {
-		return false
-	}
-	earlier.read(d.row)
-	if d.row[d.newest].Null {
+// twins are two rows of one key that differ.
+type twins struct{ first, second uint64 }
+
+// outcome is what the duplicates of a table come to.
+type outcome struct {
+	leftOut   *roaring64.Bitmap // numbers of rows
+	different int64             // of these, such as are not equal to the row that they gave way to
+	lowest    *twins            // that with the lowest second row
+}
+
+// resolve decides which rows stay. The keys are gone afterwards.
+func (d *duplicates) resolve(ctx context.Context) (outcome, error) {
+	found := outcome{leftOut: roaring64.New()}
+	stays := candidate{}
+	var err error
+	seen := 0
+	d.sorter.sorted(func(e entry, failed error) bool {
+		if err = failed; err == nil && seen%checkEvery == 0 {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return false
+		}
+		seen++
+		switch next := newCandidate(e); {
+		case !bytes.Equal(next.key, stays.key):
+			stays.become(next)
+		case d.rule == KeepNewest && bytes.Compare(next.newest, stays.newest) > 0:
+			found.leaveOut(stays, next)
+			stays.become(next)
+		default:
+			found.leaveOut(next, stays)
+		}
 		return true
-	}
-	t := d.columns[d.newest].Type
-	return bytes.Compare(appendKey(nil, t, row[d.newest]), appendKey(nil, t, d.row[d.newest])) > 0
+	})
+	return found, errors.Join(err, d.sorter.close())
 }
 
-func (d *duplicates) difference(row Row, earlier record) error {
-	earlier.read(d.row)
+// candidate is one of the rows of a key.
+type candidate struct {
+	key    []byte
+	number uint64
+	row    [digestBytes]byte
+	newest []byte // its time as a key; empty for a row without one, which is thus older than every row that has one
+}
+
+func newCandidate(e entry) candidate {
+	return candidate{
+		key: e.key[:digestBytes], number: binary.BigEndian.Uint64(e.key[digestBytes:]),
+		row: [digestBytes]byte(e.payload), newest: e.payload[digestBytes:],
+	}
+}
+
+// become copies next, whose bytes are used again.
+func (c *candidate) become(next candidate) {
+	c.key, c.newest = append(c.key[:0], next.key...), append(c.newest[:0], next.newest...)
+	c.number, c.row = next.number, next.row
+}
+
+func (o *outcome) leaveOut(out, stays candidate) {
+	o.leftOut.Add(out.number)
+	if out.row == stays.row {
+		return
+	}
+	o.different++
+	pair := twins{min(out.number, stays.number), max(out.number, stays.number)}
+	if o.lowest == nil || pair.second < o.lowest.second {
+		o.lowest = &pair
+	}
+}
+
+// difference says in what two rows of one key differ.
+func (d *duplicates) difference(first, second Row) error {
 	var parts []string
 	for _, i := range d.key {
-		parts = append(parts, fmt.Sprintf("%s=%q", d.columns[i].Name, clip(row[i].Text)))
+		parts = append(parts, fmt.Sprintf("%s=%q", d.columns[i].Name, clip(second[i].Text)))
 	}
-	for i, v := range row {
-		if v != d.row[i] {
+	for i, v := range second {
+		if v != first[i] {
 			return fmt.Errorf("%w: key %s, column %q is %s and %s; name the column that tells them apart in key, or change on_duplicate",
-				ErrDifferentDuplicates, strings.Join(parts, ", "), d.columns[i].Name, shown(d.row[i]), shown(v))
+				ErrDifferentDuplicates, strings.Join(parts, ", "), d.columns[i].Name, shown(first[i]), shown(v))
 		}
 	}
-	return nil
+	return fmt.Errorf("%w: key %s", ErrDifferentDuplicates, strings.Join(parts, ", "))
 }
 
 func shown(v Value) string {

@@ -1,8 +1,6 @@
 package frame
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -40,14 +38,11 @@ type finalizer struct {
 	view   []viewColumn
 	known  *Columns
 	absent []string // columns that were named and that no row has
-	steps  []step
+	stages []*stage
 }
 
-// step is an operation that has to look at the rows.
-type step func(ctx context.Context, t *Table) error
-
 func newFinalizer(shape Shape, columns []storedColumn) (*finalizer, error) {
-	f := &finalizer{known: shape.Columns()}
+	f := &finalizer{known: shape.Columns(), stages: []*stage{{limit: noLimit}}}
 	for i, c := range columns {
 		f.view = append(f.view, viewColumn{Column: c.Column, source: i})
 	}
@@ -199,118 +194,13 @@ func (f *finalizer) cast(casts map[string]Type) error {
 	}
 	for i, c := range view {
 		if t, found := casts[c.Name]; found && t != c.Type {
-			f.steps = append(f.steps, countBad(c, t))
+			f.stage().look(castStep(c, t))
 			view[i].Type = t
 			view[i].casts = slices.Concat(c.casts, []Type{t})
 		}
 	}
 	f.view = view
 	return nil
-}
-
-// countBad reports the values that become null by a cast; the view makes them null.
-func countBad(c viewColumn, to Type) step {
-	return func(ctx context.Context, t *Table) error {
-		bad := BadField{Name: c.Name, Type: to}
-		for stored, err := range t.stored(ctx) {
-			if err != nil {
-				return fmt.Errorf("cast %s: %w", c.Name, err)
-			}
-			if v := c.value(stored); !v.Null && !fits(to, v.Text) {
-				bad.add(v.Text)
-			}
-		}
-		if bad.Count > 0 {
-			t.Report.Bad = append(t.Report.Bad, bad)
-		}
-		return nil
-	}
-}
-
-func (f *finalizer) filter(wanted map[string][]string) error {
-	type condition struct {
-		column viewColumn
-		texts  []string
-	}
-	var conditions []condition
-	for name, texts := range sorted(wanted) {
-		c, err := f.find("filter", name)
-		if err != nil {
-			return err
-		}
-		conditions = append(conditions, condition{c, texts})
-	}
-	f.steps = append(f.steps, func(ctx context.Context, t *Table) error {
-		kept, i := t.records[:0], 0
-		for stored, err := range t.stored(ctx) {
-			if err != nil {
-				return fmt.Errorf("filter: %w", err)
-			}
-			refused := slices.ContainsFunc(conditions, func(c condition) bool {
-				v := c.column.value(stored)
-				return v.Null || !slices.Contains(c.texts, v.Text)
-			})
-			if !refused {
-				kept = append(kept, t.records[i]) // never ahead of the row that is read
-			}
-			i++
-		}
-		t.records = kept
-		return nil
-	})
-	return nil
-}
-
-func (f *finalizer) sort(names []string) error {
-	columns := make([]viewColumn, len(names))
-	for to, name := range names {
-		var err error
-		if columns[to], err = f.find("sort", name); err != nil {
-			return err
-		}
-	}
-	f.steps = append(f.steps, func(ctx context.Context, t *Table) error {
-		if err := t.sort(ctx, columns); err != nil {
-			return fmt.Errorf("sort by %s: %w", strings.Join(names, ", "), err)
-		}
-		return nil
-	})
-	return nil
-}
-
-func (t *Table) sort(ctx context.Context, by []viewColumn) error {
-	type entry struct {
-		key string
-		row record
-	}
-	entries := make([]entry, 0, len(t.records))
-	var keys slabs
-	var key []byte
-	for stored, err := range t.stored(ctx) {
-		if err != nil {
-			return err
-		}
-		key = key[:0]
-		for i := range by {
-			key = appendKey(key, by[i].Type, by[i].value(stored))
-		}
-		// The row's place ends its key: ties keep their order whatever the algorithm does.
-		place := len(entries)
-		key = binary.BigEndian.AppendUint64(key, uint64(place))
-		entries = append(entries, entry{keys.keep(key), t.records[place]})
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
-	for i := range entries {
-		t.records[i] = entries[i].row
-	}
-	return context.Cause(ctx)
-}
-
-func (f *finalizer) limit(rows int) {
-	f.steps = append(f.steps, func(_ context.Context, t *Table) error {
-		t.records = t.records[:min(rows, len(t.records))]
-		return nil
-	})
 }
 
 // sorted walks a map in bytewise order of its keys: neither results nor errors may depend on a map's order.

@@ -115,7 +115,7 @@ func TestABadShapeIsRefusedBeforeAnyRowIsRead(t *testing.T) {
 	}
 	unread := func(func([]byte, error) bool) { t.Error("rows were read") }
 	for _, c := range cases {
-		_, err := Build(t.Context(), c.shape, nil, unread)
+		_, err := Build(t.Context(), c.shape, nil, unread, nil)
 		wantError(t, err, ErrShape, c.part)
 	}
 }
@@ -152,7 +152,7 @@ func TestAColumnThatTheServiceNeverSentDoesNotMakeTheTableImpossible(t *testing.
 		{{Rename: map[string]string{"u": "w"}}, {Drop: []string{"u"}}},
 		{{Select: []string{"a"}}, {Sort: []string{"x_mgd"}}},
 	} {
-		_, err := Build(t.Context(), Shape{Fields: fields, Finalize: finalize}, nil, func(func([]byte, error) bool) {})
+		_, err := Build(t.Context(), Shape{Fields: fields, Finalize: finalize}, nil, func(func([]byte, error) bool) {}, nil)
 		wantError(t, err, ErrShape, "no column")
 	}
 }

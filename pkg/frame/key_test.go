@@ -75,10 +75,7 @@ func TestARecordGivesItsRowBack(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		row := Row(rapid.SliceOf(value).Draw(t, "row"))
-		var kept slabs
-		kept.keep([]byte("before"))
-		stored := record(kept.keep(appendRecord(nil, row)))
-		kept.keep([]byte("after"))
+		stored := record(appendRecord(nil, row))
 		got := make(Row, len(row))
 		stored.read(got)
 		for i := range row {
@@ -87,18 +84,4 @@ func TestARecordGivesItsRowBack(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestSmallTextsShareSlabsAndLargeOnesHaveTheirOwn(t *testing.T) {
-	var kept slabs
-	for range 3 * slabBytes / 1000 {
-		kept.keep(make([]byte, 1000))
-		if kept.current.Cap() > slabBytes+slabBytes/8 {
-			t.Fatalf("a slab grew to %d bytes", kept.current.Cap())
-		}
-	}
-	large := kept.keep(make([]byte, 2*slabBytes))
-	if len(large) != 2*slabBytes || kept.current.Len() != len(large) {
-		t.Errorf("%d bytes kept in a slab of %d", len(large), kept.current.Len())
-	}
 }

@@ -1,9 +1,6 @@
 package frame
 
-import (
-	"encoding/binary"
-	"strings"
-)
+import "encoding/binary"
 
 // record is one stored row: for each column the length of its text plus one as a varint, 0 for null, then the text.
 // A record is about one byte a column longer than its texts, and equal records are equal rows.
@@ -40,19 +37,4 @@ func (r record) read(row Row) {
 		row[i] = Value{Text: rest[used:end]}
 		rest = rest[end:]
 	}
-}
-
-// slabs keeps many small texts in few large allocations. A kept text holds its whole slab.
-type slabs struct{ current *strings.Builder }
-
-const slabBytes = 1 << 20
-
-func (s *slabs) keep(data []byte) string {
-	if s.current == nil || s.current.Cap()-s.current.Len() < len(data) {
-		s.current = new(strings.Builder)
-		s.current.Grow(max(slabBytes, len(data)))
-	}
-	s.current.Write(data)
-	all := s.current.String()
-	return all[len(all)-len(data):]
 }

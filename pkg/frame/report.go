@@ -5,13 +5,14 @@ type Report struct {
 	Read       int64      `json:"read"`              // rows read from the results
 	Rows       int64      `json:"rows"`              // rows of the table
 	Duplicates int64      `json:"duplicates"`        // rows left out because another row of the same key stayed
+	Different  int64      `json:"different"`         // of these, such as are not equal to the row that they gave way to
 	Bad        []BadField `json:"bad,omitempty"`     // in column order, then what casts found, in the order of the casts
 	Unknown    []string   `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
 	Absent     []string   `json:"absent,omitempty"`  // columns that finalize or the query names, that no field declares by its exact name, and that no row has
 }
 
 // BadField counts the values of a column that do not fit its type and are null in the table. All rows read count,
-// duplicates too; a cast counts the rows that were left when it ran.
+// duplicates too; a cast counts the rows that came through the filters and limits before it.
 type BadField struct {
 	Name      string   `json:"name"` // as it was where the value was read: by the service, or by the cast
 	Type      Type     `json:"type"`

@@ -61,7 +61,7 @@ func rowsOf(t *testing.T, table *Table) []Row {
 
 func build(t *testing.T, shape Shape, seen []string, chunks ...string) *Table {
 	t.Helper()
-	table, err := Build(t.Context(), shape, seen, chunksOf(chunks...))
+	table, err := Build(t.Context(), shape, seen, chunksOf(chunks...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestUnknownFieldsFollowTheirRule(t *testing.T) {
 		t.Errorf("dropped fields are not reported: %v", table.Report.Unknown)
 	}
 	shape.Unknown = UnknownFail
-	_, err := Build(t.Context(), shape, seen, chunksOf(row))
+	_, err := Build(t.Context(), shape, seen, chunksOf(row), nil)
 	wantError(t, err, ErrUnknownField, "more, n, s")
 }
 
@@ -195,12 +195,12 @@ func TestRowsThatNoResultCanHoldAreRefused(t *testing.T) {
 		strings.Repeat(`{"a":`, 5000): "nested",
 	}
 	for row, part := range cases {
-		_, err := Build(t.Context(), Shape{}, []string{"a"}, chunksOf(`{"a":0}`+"\n"+row))
+		_, err := Build(t.Context(), Shape{}, []string{"a"}, chunksOf(`{"a":0}`+"\n"+row), nil)
 		wantError(t, err, ErrBadRow, part)
 		wantError(t, err, ErrBadRow, "row 2")
 	}
 	long := `{"a":"` + strings.Repeat("x", maxRowBytes) + `"}`
-	_, err := Build(t.Context(), Shape{}, []string{"a"}, chunksOf(long))
+	_, err := Build(t.Context(), Shape{}, []string{"a"}, chunksOf(long), nil)
 	wantError(t, err, ErrBadRow, "at most")
 }
 
@@ -209,7 +209,7 @@ func TestAnErrorOfTheChunksEndsTheTable(t *testing.T) {
 	chunks := func(yield func([]byte, error) bool) {
 		_ = yield([]byte(`{"a":1}`), nil) && yield(nil, lost)
 	}
-	_, err := Build(t.Context(), Shape{}, []string{"a"}, chunks)
+	_, err := Build(t.Context(), Shape{}, []string{"a"}, chunks, nil)
 	wantError(t, err, lost, "read rows")
 }
 
@@ -218,7 +218,7 @@ func TestACancelledBuildGivesItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	table := build(t, Shape{}, []string{"a"}, `{"a":1}`)
 	cancel(cause)
-	_, err := Build(ctx, Shape{}, []string{"a"}, chunksOf(`{"a":1}`))
+	_, err := Build(ctx, Shape{}, []string{"a"}, chunksOf(`{"a":1}`), nil)
 	wantError(t, err, cause, "build table")
 	for _, err = range table.Rows(ctx) {
 	}
@@ -254,9 +254,9 @@ func TestDuplicatesFollowTheirRule(t *testing.T) {
 		t.Errorf("newest: %s", got)
 	}
 	shape.OnDuplicate, shape.Key = FailIfDifferent, []string{"k", "t", "absent"}
-	_, err := Build(t.Context(), shape, seen, chunksOf(rows...))
+	_, err := Build(t.Context(), shape, seen, chunksOf(rows...), nil)
 	wantError(t, err, ErrDifferentDuplicates, `k="a", t="2020-01-01T01:00:00+01:00", column "t"`)
-	_, err = Build(t.Context(), shape, seen, chunksOf(rows[0], rows[1], rows[0], rows[1]))
+	_, err = Build(t.Context(), shape, seen, chunksOf(rows[0], rows[1], rows[0], rows[1]), nil)
 	if err != nil {
 		t.Errorf("equal rows: %v", err)
 	}
@@ -273,7 +273,7 @@ func TestAKeyPartThatNoRowHasNeverMakesDifferentRowsOne(t *testing.T) {
 	for _, key := range [][]string{{"id", "year"}, {"gone", "id"}} {
 		shape := Shape{Fields: declared, Key: key, OnDuplicate: FailIfDifferent}
 		wantTable(t, build(t, shape, []string{"id", "v"}, equal...), "id:text v:text year:text m:int64", "1 a ∅ ∅")
-		_, err := Build(t.Context(), shape, []string{"id", "v"}, chunksOf(equal[0], `{"id":"1","v":"b"}`))
+		_, err := Build(t.Context(), shape, []string{"id", "v"}, chunksOf(equal[0], `{"id":"1","v":"b"}`), nil)
 		wantError(t, err, ErrDifferentDuplicates, `column "v" is "a" and "b"`)
 	}
 	table := build(t, Shape{Key: []string{"gone"}}, []string{"id"}, `{"id":"1"}`, `{"id":"1"}`)
@@ -419,7 +419,7 @@ func FuzzBuildHoldsOnlyValuesThatFit(f *testing.F) {
 	shape.Key = []string{"decimal", "timestamp"}
 	shape.Finalize = []Operation{{Sort: seen}}
 	f.Fuzz(func(t *testing.T, rows string) {
-		table, err := Build(t.Context(), shape, seen, chunksOf(rows))
+		table, err := Build(t.Context(), shape, seen, chunksOf(rows), nil)
 		if err != nil {
 			return
 		}
@@ -458,7 +458,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.SetBytes(int64(chunk.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Build(b.Context(), shape, seen, chunksOf(chunk.String())); err != nil {
+		if _, err := Build(b.Context(), shape, seen, chunksOf(chunk.String()), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

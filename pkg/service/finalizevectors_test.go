@@ -146,7 +146,7 @@ type built struct {
 
 func buildTable(t *testing.T, shape frame.Shape, seen []string, pages [][]byte) built {
 	t.Helper()
-	table, err := frame.Build(t.Context(), shape, seen, chunksOf(pages))
+	table, err := frame.Build(t.Context(), shape, seen, chunksOf(pages), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func (c finalizeCase) checkSelect(t *testing.T, shape frame.Shape, seen []string
 	names, unknown := c.selection(shape)
 	if unknown != "" {
 		shape.Select = append(slices.Clone(names), unknown)
-		table, err := frame.Build(t.Context(), shape, seen, chunksOf(pages))
+		table, err := frame.Build(t.Context(), shape, seen, chunksOf(pages), nil)
 		if err != nil || !slices.Contains(table.Report.Absent, unknown) {
 			t.Errorf("select of %q: %v", unknown, err)
 		}
@@ -491,7 +491,7 @@ func TestAWatershedOnABorderIsThereOnce(t *testing.T) {
 		if rows := buildTable(t, c.Shape(), seen, [][]byte{one, other}).rows; len(rows) != 3 {
 			t.Errorf("by %s: %v, want three rows", period, rows)
 		}
-		_, err := frame.Build(t.Context(), c.Shape(), seen, chunksOf([][]byte{one, page("070900020602,2015,2.5\n")}))
+		_, err := frame.Build(t.Context(), c.Shape(), seen, chunksOf([][]byte{one, page("070900020602,2015,2.5\n")}), nil)
 		if !errors.Is(err, frame.ErrDifferentDuplicates) {
 			t.Errorf("by %s: two unequal copies: %v", period, err)
 		}
