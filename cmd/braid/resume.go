@@ -37,7 +37,7 @@ func (a *app) resumeCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
-	flags.StringVar(&format, "format", "", "format of the output: csv, jsonl, parquet (default: by the file's ending)")
+	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 	return cmd

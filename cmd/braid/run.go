@@ -119,7 +119,7 @@ func outputPlace(q *query.Query, i int) query.Place {
 
 func (t *target) check() error {
 	if t.path == "-" && t.format == "" {
-		return usage("-o - needs --format: csv, jsonl or parquet")
+		return usage("-o - needs --format: parquet, csv, jsonl, arrow or geojson")
 	}
 	var err error
 	if t.format, err = output.FormatOf(t.path, string(t.format)); err != nil {

@@ -34,7 +34,7 @@ type Views interface {
 
 // Tables gives the tables of queries.
 type Tables interface {
-	// Table builds a query's table in a format, csv, jsonl or parquet; with partial, of what there is. Nothing is written yet.
+	// Table builds a query's table in a format; with partial, of what there is. Nothing is written yet.
 	Table(ctx context.Context, id, format string, partial bool) (*Table, error)
 }
 

@@ -18,13 +18,14 @@ const resultsPath = queryPath + "/results"
 
 type resultsInput struct {
 	One
-	Format  string `query:"format" enum:"parquet,csv,jsonl" default:"parquet" doc:"Format of the table: parquet, csv or jsonl"`
+	Format  string `query:"format" enum:"parquet,csv,jsonl,arrow,geojson" default:"parquet" doc:"Format of the table; geojson needs a column of the type geometry"`
 	Partial bool   `query:"partial" doc:"true: of an unfinished query, what there is"`
 }
 
 func contentTypes() map[string]string {
 	return map[string]string{
 		"parquet": "application/vnd.apache.parquet", "csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl",
+		"arrow": "application/vnd.apache.arrow.file", "geojson": "application/geo+json",
 	}
 }
 

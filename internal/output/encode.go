@@ -11,8 +11,8 @@ import (
 
 const bufferBytes = 128 << 10
 
-// Encode writes a table to w. Parquet files carry meta as key-value metadata, in bytewise order of the keys; csv and
-// jsonl have no place for it. What w has received when an error comes back is no table.
+// Encode writes a table to w. Parquet and arrow files carry meta as key-value metadata, in bytewise order of the keys; the other
+// formats have no place for it. What w has received when an error comes back is no table.
 //
 // The formats:
 //
@@ -25,6 +25,9 @@ const bufferBytes = 128 << 10
 //   - parquet is compressed with zstd. Dates are date32, timestamps are microseconds in UTC (what is finer is cut off),
 //     int64, float64 and bool are themselves, decimals are 64-bit floats (rounded beyond 15 to 17 digits), list_text is
 //     a list of utf8, all else is utf8. The field metadata braid.type is the declared type.
+//   - arrow is the file format of Arrow IPC, uncompressed, with the columns of parquet.
+//   - geojson is a feature collection (RFC 7946) with one feature a line; the first column of the type geometry is the geometry,
+//     the others are properties, spelled as in jsonl. A table without such a column is refused: the error wraps ErrNoGeometry.
 func Encode(ctx context.Context, w io.Writer, f Format, t *frame.Table, meta map[string]string) error {
 	buffered := bufio.NewWriterSize(w, bufferBytes)
 	var err error
@@ -35,6 +38,10 @@ func Encode(ctx context.Context, w io.Writer, f Format, t *frame.Table, meta map
 		err = encodeJSONL(ctx, buffered, t)
 	case Parquet:
 		err = encodeParquet(ctx, buffered, t, meta)
+	case Arrow:
+		err = encodeArrow(ctx, buffered, t, meta)
+	case GeoJSON:
+		err = encodeGeoJSON(ctx, buffered, t)
 	default:
 		_, err = known(f, "")
 	}

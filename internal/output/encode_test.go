@@ -88,7 +88,7 @@ func encode(t *testing.T, f Format, table *frame.Table) []byte {
 }
 
 func TestTextFormatsLookLikeTheGoldenFiles(t *testing.T) {
-	for _, f := range []Format{CSV, JSONL} {
+	for _, f := range []Format{CSV, JSONL, GeoJSON} {
 		got, path := encode(t, f, sample(t)), filepath.Join("testdata", "sample."+string(f))
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil {

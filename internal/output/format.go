@@ -16,16 +16,18 @@ const (
 	CSV     Format = "csv"
 	JSONL   Format = "jsonl"
 	Parquet Format = "parquet"
+	Arrow   Format = "arrow"
+	GeoJSON Format = "geojson"
 )
 
 // ErrFormat is wrapped when a format is unknown or cannot be told from a file's name.
 var ErrFormat = errors.New("unknown format")
 
 // Formats gives all formats.
-func Formats() []Format { return []Format{CSV, JSONL, Parquet} }
+func Formats() []Format { return []Format{Arrow, CSV, GeoJSON, JSONL, Parquet} }
 
 // FormatOf gives the format of a file: the explicit one, or that of the path's extension (.csv, .jsonl or .ndjson,
-// .parquet, in any case of letters).
+// .parquet, .arrow, .geojson, in any case of letters).
 func FormatOf(path, explicit string) (Format, error) {
 	if explicit != "" {
 		return known(Format(strings.ToLower(explicit)), "")

@@ -42,6 +42,12 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 			r.Notes = append(r.Notes, "select: "+note)
 		}
 	}
+	for i, output := range q.Outputs {
+		if output.Format == "geojson" && !mayHaveGeometry(c.Shape(), q.Select) {
+			place := q.PlaceOf(fmt.Sprintf("output[%d]", i))
+			problems = append(problems, place.Problem("GeoJSON needs a column of the type geometry, and this table has none; choose another format"))
+		}
+	}
 	return problems
 }
 

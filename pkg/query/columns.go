@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/strictyaml"
@@ -29,4 +30,21 @@ func CheckColumn(shape frame.Shape, name string) (note string, err error) {
 	default:
 		return "", nil
 	}
+}
+
+// mayHaveGeometry tells whether a table of this shape can have a column of the type geometry.
+func mayHaveGeometry(shape frame.Shape, selected []string) bool {
+	columns := shape.Columns()
+	for _, step := range shape.Finalize {
+		if columns.Apply(step) != nil {
+			return true // told elsewhere
+		}
+	}
+	if len(selected) == 0 {
+		selected = columns.Names()
+	}
+	return slices.ContainsFunc(selected, func(name string) bool {
+		_, t := columns.Find(name)
+		return t == frame.Geometry
+	})
 }

@@ -37,14 +37,14 @@ func (f *Format) UnmarshalStrict(n strictyaml.Node) {
 	}
 	*f = Format(text)
 	if formatOf(text) != Format(text) || text == "" {
-		n.Fail("%.40q is not a format; allowed are csv, jsonl, parquet", text)
+		n.Fail("%.40q is not a format; allowed are parquet, csv, jsonl, arrow, geojson", text)
 	}
 }
 
 // formatOf gives the format that a path's ending, or a word, names; "" when it names none.
 func formatOf(ending string) Format {
 	switch ending {
-	case "csv", "jsonl", "parquet":
+	case "parquet", "csv", "jsonl", "arrow", "geojson":
 		return Format(ending)
 	case "ndjson":
 		return "jsonl"
@@ -84,7 +84,7 @@ func (q *Query) setOutputs(n strictyaml.Node) {
 		case strings.HasPrefix(output.To, "postgres:"):
 			at.Fail("tables in Postgres are not supported in this version; allowed are paths and -")
 		case output.Format == "":
-			at.Fail("the format is not told by the name %.80q; let it end in .csv, .jsonl or .parquet, or write {to: …, format: csv}", output.To)
+			at.Fail("the format is not told by the name %.80q; let it end in .parquet, .csv, .jsonl, .arrow or .geojson, or write {to: …, format: csv}", output.To)
 		}
 	}
 }
