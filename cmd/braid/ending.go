@@ -148,7 +148,7 @@ func (a *app) nextSteps(q *messages.Query) []step {
 	case messages.Cancelled:
 		return []step{{"continue", resume}, {"remove", "braid rm " + q.ID + a.whereHint()}}
 	case messages.Failed:
-		return failedSteps(q.Stop, resume)
+		return failedSteps(q, resume)
 	case messages.Interrupted:
 		return []step{{"continue", resume}}
 	case messages.Running, messages.Stopping:
@@ -156,7 +156,8 @@ func (a *app) nextSteps(q *messages.Query) []step {
 	return nil
 }
 
-func failedSteps(stop *messages.Stop, resume string) []step {
+func failedSteps(q *messages.Query, resume string) []step {
+	stop := q.Stop
 	var steps []step
 	if stop.Class == string(service.ClassAuth) {
 		if stop.Hint != "" {
@@ -165,6 +166,9 @@ func failedSteps(stop *messages.Stop, resume string) []step {
 		return append(steps, step{"continue", resume})
 	}
 	do := "correct the query and run it anew (braid run QUERY.yaml)"
+	if stop.Class == string(service.ClassBadPage) && stop.Hint == "" { // what came is not what the definition says
+		do = fmt.Sprintf("compare the service definition %s, collection %s, with the answers; correct it, and run the query anew (braid run QUERY.yaml)", q.Service, q.Collection)
+	}
 	if stop.Hint != "" {
 		do = stop.Hint + "; " + do
 	}

@@ -56,6 +56,11 @@ func TestHowAQueryEndedIsToldWithWhatToDoNext(t *testing.T) {
 			[]string{"then: braid resume", "continue"},
 		},
 		{
+			"definition", stopped(messages.Failed, &messages.Stop{Kind: messages.StopFailure, Position: "3", Class: "bad_page", Reason: "no list at rows.at"}, 2), exitIncomplete,
+			[]string{"the service definition rivers, collection"},
+			[]string{"correct the query"},
+		},
+		{
 			"credentials", stopped(messages.Failed, &messages.Stop{Kind: messages.StopFailure, Position: "3", Class: "auth", Reason: "no", Hint: "set the key"}, 2), exitCredentials,
 			[]string{"do       set the key\n", "continue braid resume abcd2345\n"},
 			[]string{"anew"},

@@ -60,7 +60,7 @@ func TestAnAnswerGetsItsClassFromTheDefinitionOrItsStatus(t *testing.T) {
 		"gateway timeout":              {answer(504, `{"errors":[{"message":"slow"}]}`), service.ClassTransient, service.ClassTooLarge, "HTTP 504: slow"},
 		"error inside a success":       {answer(203, `{"code":"BUSY","message":"come back"}`), service.ClassTransient, service.ClassTooLarge, "HTTP 203: BUSY. come back"},
 		"HTML with status 200":         {answer(200, `<html><title>Maintenance</title></html>`), service.ClassTransient, "", "HTML, not JSON: Maintenance"},
-		"no list":                      {answer(200, `{"error":"x"}`), service.ClassTransient, "", "JSON without a list"},
+		"no list":                      {answer(200, `{"error":"x"}`), service.ClassBadPage, "", "no list at rows.at"},
 		"next link elsewhere":          {answer(200, `{"items":[],"next":"https://evil.example/"}`), service.ClassBadLink, "", "evil.example"},
 		"redirect without a way":       {answer(302, ``), service.ClassBadLink, "", "HTTP 302 Found"},
 		"not modified":                 {answer(304, ``), service.ClassBadLink, "", "HTTP 304 Not Modified"},

@@ -15,19 +15,21 @@ import (
 
 // chunk is one item being run. Used by one goroutine.
 type chunk struct {
-	in       *intake
-	w        *Worker
-	item     *messages.Item
-	again    bool // the item, or one like it, may have been run before
-	begun    bool // this run of the item has fetched a page of the walk under way
-	log      *slog.Logger
-	up       *Upstream
-	attempt  string // of the walk under way
-	slot     *lease.Slot
-	held     uint64                // generation of the slot of the last request
-	sent     time.Time             // the last request
-	releases sync.WaitGroup        // of slots given back beside the work
-	header   messages.ResultHeader // what is counted for the result
+	in    *intake
+	w     *Worker
+	item  *messages.Item
+	again bool // the item, or one like it, may have been run before
+	begun bool // this run of the item has fetched a page of the walk under way
+	// restarted: a walk of the chunk, by whomever, has begun again because its pages contradicted one another.
+	restarted bool
+	log       *slog.Logger
+	up        *Upstream
+	attempt   string // of the walk under way
+	slot      *lease.Slot
+	held      uint64                // generation of the slot of the last request
+	sent      time.Time             // the last request
+	releases  sync.WaitGroup        // of slots given back beside the work
+	header    messages.ResultHeader // what is counted for the result
 }
 
 const maxWalks = 4 // of one run of an item, when its cursors keep going

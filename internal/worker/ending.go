@@ -34,6 +34,12 @@ type lostWalk struct {
 
 func (e *lostWalk) Error() string { return "the page walk begins again: " + e.reason }
 
+// unsteady is a contradiction between the pages of a walk: what they are read from may have changed under it. The walk begins
+// again once for it; then it is the failure.
+type unsteady struct{ failure *messages.Failure }
+
+func (e *unsteady) Error() string { return e.failure.Class + ": " + e.failure.Message }
+
 // endsWalk tells whether nobody is to go on behind the pages stored so far: their cursors are gone, or lead to what failed. A
 // refusal of credentials says nothing of the walk.
 func endsWalk(err error) bool {

@@ -16,6 +16,7 @@ const maxRefusals = 20 // short quota waits that one page may cost before the it
 // page fetches one page, trying again as the policy allows. Between tries no slot is held.
 func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error) {
 	budget := retry.NewBudget(c.up.Retry, retry.Repeatable, c.w.ports.Now(), c.w.ports.Rand)
+	doubted := false // an answer that decodes and is wrong has been asked for again
 	for try, refusals := 1, 0; ; try++ {
 		queued := c.header.SlotWait
 		if err := c.ready(ctx); err != nil {
@@ -48,8 +49,10 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 			continue
 		case service.ClassTransient, service.ClassBadPage:
 			next := budget.After(retry.Evidence{Kind: retry.Transient, Hint: answer.RetryAfter}, c.w.ports.Now())
-			if !next.Retry {
+			if bad := answer.Class == service.ClassBadPage; !next.Retry || bad && doubted {
 				return service.Page{}, c.giveUp(answer)
+			} else if bad {
+				doubted = true
 			}
 			c.log.Info("trying again", "class", answer.Class, "status", answer.Status, "message", answer.Message, "try", try, "wait", next.Wait)
 			if err := c.backOff(ctx, next.Wait); err != nil {
@@ -81,6 +84,9 @@ func (c *chunk) refused(answer *service.ResponseError, class service.Class) erro
 	if class == service.ClassTooLarge && c.item.Divisible {
 		c.log.Info("the service refuses the chunk as too large; it is split", "status", answer.Status, "message", answer.Message)
 		return errSplit
+	}
+	if answer.Unsteady {
+		return &unsteady{failureOf(answer, class, c.item)}
 	}
 	return &failed{failureOf(answer, class, c.item)}
 }
@@ -116,7 +122,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	}
 	if answer != nil && answer.Class == service.ClassNoData && at.Cursor != "" {
 		answer = &service.ResponseError{
-			Class: service.ClassBadPage, Status: answer.Status, Err: answer,
+			Class: service.ClassBadPage, Status: answer.Status, Err: answer, Unsteady: true,
 			Message: fmt.Sprintf("no data at page %d, which the page before it named: %s", at.Pages+1, answer.Message),
 		}
 		err = answer

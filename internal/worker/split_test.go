@@ -27,7 +27,7 @@ func TestAChunkThatIsTooLargeIsSplitOrSaysWhatItAsksFor(t *testing.T) {
 		"indivisible":                       {refuse(service.ClassTooLarge, 413, "too much"), 0, false, "too_large", 1},
 		"indivisible, behind a page":        {at504, 1, false, "too_large", 4},
 		"wrong":                             {refuse(service.ClassBadRequest, 400, "no such site"), 0, true, "bad_request", 1},
-		"contradicts itself, after retries": {refuse(service.ClassBadPage, 200, "counts differ"), 1, true, "bad_page", 4},
+		"contradicts itself, after retries": {refuse(service.ClassBadPage, 200, "counts differ"), 1, true, "bad_page", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 2, calm)

@@ -58,7 +58,9 @@ func (c *chunk) begin(ctx context.Context, mayGoOn bool) (*walk, error) {
 		return c.newWalk(), nil
 	case err != nil:
 		return nil, err
-	case last.Ended:
+	}
+	c.restarted = last.Restarted
+	if last.Ended {
 		return c.newWalk(), nil
 	}
 	if age := c.w.ports.Now().Sub(last.Fetched); c.up.CursorTTL > 0 && age >= c.up.CursorTTL {
@@ -95,7 +97,8 @@ func (c *chunk) newWalk() *walk {
 func (c *chunk) pages(ctx context.Context, w *walk) error {
 	for !c.enough(0) {
 		over, err := c.step(ctx, w)
-		if err != nil && endsWalk(err) && c.header.Pages > 0 && c.end(ctx, w) {
+		err = c.settle(err)
+		if err != nil && endsWalk(err) && c.header.Pages > 0 && c.end(ctx, w, err) {
 			continue
 		}
 		if err != nil || over {
@@ -103,6 +106,21 @@ func (c *chunk) pages(ctx context.Context, w *walk) error {
 		}
 	}
 	return nil
+}
+
+// settle says what a contradiction between pages becomes. That the walk begins again is marked where it ends and in each page of
+// the new one, so that it does so once, however often it is interrupted; a failure is final, and whoever tries the chunk after
+// it begins afresh.
+func (c *chunk) settle(err error) error {
+	contradiction, ok := errors.AsType[*unsteady](err)
+	switch {
+	case !ok:
+		return err
+	case c.restarted || c.header.Pages == 0:
+		return &failed{contradiction.failure}
+	}
+	c.restarted = true
+	return &lostWalk{status: contradiction.failure.Status, reason: contradiction.failure.Message}
 }
 
 // step takes the walk one page further. over: it was the last one.
@@ -126,7 +144,8 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 	}
 	header := &messages.Page{
 		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Rows: int64(page.Count), Columns: page.Columns,
-		ClaimedRows: page.Claimed.Rows, ClaimedPages: page.Claimed.Pages, Worker: c.w.cfg.ID, Fetched: c.sent,
+		ClaimedRows: page.Claimed.Rows, ClaimedPages: page.Claimed.Pages, Restarted: c.restarted,
+		Worker: c.w.cfg.ID, Fetched: c.sent,
 	}
 	return false, c.stored(ctx, func(ctx context.Context) error {
 		have, next, err := w.result.Store(ctx, header, page.Next, page.Rows)
@@ -134,6 +153,7 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 		case err != nil:
 			return err
 		case have.Ended:
+			c.restarted = c.restarted || have.Restarted
 			return &lostWalk{reason: "another worker found that it leads to no end"}
 		}
 		c.take(w, have, next)
@@ -150,7 +170,7 @@ func (c *chunk) enough(more int64) bool {
 func (c *chunk) mayFollow(w *walk, next string) error {
 	pages := c.header.Pages + 1
 	if _, again := w.seen[sha256.Sum256([]byte(next))]; again {
-		return &failed{&messages.Failure{
+		return &unsteady{&messages.Failure{
 			Class:   string(service.ClassBadPage),
 			Message: fmt.Sprintf("after page %d the service names a next page that this walk has seen: its pages go in a circle", pages),
 		}}
@@ -169,6 +189,7 @@ func (c *chunk) mayFollow(w *walk, next string) error {
 func (c *chunk) take(w *walk, page *messages.Page, next string) {
 	c.count(w, page.Rows, page.Columns)
 	w.seen[sha256.Sum256([]byte(next))] = struct{}{}
+	c.restarted = page.Restarted // which may be another attempt's page
 	w.cursor, w.claimed = next, service.Claims{Rows: page.ClaimedRows, Pages: page.ClaimedPages}
 }
 
@@ -202,11 +223,13 @@ func (c *chunk) stored(ctx context.Context, do func(context.Context) error) erro
 
 // end stores that the walk has come to no end, so that nobody goes on with it. goOn: another attempt has done so before, and
 // this one goes on behind its page.
-func (c *chunk) end(ctx context.Context, w *walk) (goOn bool) {
+func (c *chunk) end(ctx context.Context, w *walk, why error) (goOn bool) {
+	_, fails := errors.AsType[*failed](why)
 	ctx, cancel := context.WithTimeout(ctx, c.w.cfg.Commit)
 	defer cancel()
 	page, next, err := w.result.Store(ctx, &messages.Page{
-		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Ended: true, Worker: c.w.cfg.ID, Fetched: c.sent,
+		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Ended: true, Restarted: c.restarted && !fails,
+		Worker: c.w.cfg.ID, Fetched: c.sent,
 	}, "", nil)
 	switch {
 	case err != nil:

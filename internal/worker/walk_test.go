@@ -57,11 +57,22 @@ func later(run int) *messages.Item {
 // leave stores pages of the position 0 that a process has fetched which is no more, the cursors of the next ones given.
 func (r *rig) leave(walk string, fetched time.Time, next ...string) {
 	r.t.Helper()
+	r.leavePages(walk, fetched, false, next)
+}
+
+// leaveRestarted stores pages of a walk that began because those of one before contradicted one another.
+func (r *rig) leaveRestarted(walk string, fetched time.Time, next ...string) {
+	r.t.Helper()
+	r.leavePages(walk, fetched, true, next)
+}
+
+func (r *rig) leavePages(walk string, fetched time.Time, restarted bool, next []string) {
+	r.t.Helper()
 	w := r.bus.NewResult("q", walk)
 	for n, cursor := range next {
 		page := testkit.Rows("a", 2*n, 2, "")
 		_, _, err := w.Store(r.t.Context(), &messages.Page{
-			V: 1, Run: 1, Position: "0", Rows: 2, Columns: page.Columns, Worker: "dead", Fetched: fetched,
+			V: 1, Run: 1, Position: "0", Rows: 2, Columns: page.Columns, Worker: "dead", Fetched: fetched, Restarted: restarted,
 		}, cursor, page.Rows)
 		if err != nil {
 			r.t.Fatal(err)
@@ -463,7 +474,7 @@ func TestACircleIsFoundOverProcessesAndFailsTheChunk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 2, calm)
-			r.leave("walk", time.Now(), c.left...)
+			r.leaveRestarted("walk", time.Now(), c.left...)
 			script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
 				if call.Cursor == "" {
 					return pageAt("", 1, 0), nil

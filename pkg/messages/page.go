@@ -26,12 +26,15 @@ type Page struct {
 	SHA256    string   `json:"sha256"`          // of the cursor's length, the cursor and the rows, before compression, in hex
 	Parts     int      `json:"parts,omitempty"` // messages that hold the beginning of the body; this one holds the rest
 	// The largest numbers that the pages of the walk up to this one have given of the whole walk; 0: none.
-	ClaimedRows  int64     `json:"claimed_rows,omitempty"`
-	ClaimedPages int64     `json:"claimed_pages,omitempty"`
-	Ended        bool      `json:"ended,omitempty"` // instead of a page: the walk came to no end, and nobody goes on with it
-	Attempt      string    `json:"attempt"`         // that fetched this page
-	Worker       string    `json:"worker"`
-	Fetched      time.Time `json:"fetched"` // when the page was asked for: its cursor is younger
+	ClaimedRows  int64 `json:"claimed_rows,omitempty"`
+	ClaimedPages int64 `json:"claimed_pages,omitempty"`
+	Ended        bool  `json:"ended,omitempty"` // instead of a page: the walk came to no end, and nobody goes on with it
+	// A walk of this chunk, the one that ended here or one before, has contradicted itself and was begun again for that: it is not
+	// a second time.
+	Restarted bool      `json:"restarted,omitempty"`
+	Attempt   string    `json:"attempt"` // that fetched this page
+	Worker    string    `json:"worker"`
+	Fetched   time.Time `json:"fetched"` // when the page was asked for: its cursor is younger
 }
 
 // Validate reports the first field that is missing or out of bounds.

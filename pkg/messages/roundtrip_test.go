@@ -88,7 +88,7 @@ func (d draw) header() wire {
 func (d draw) page() wire {
 	m := &messages.Page{
 		V: 1, Query: d.name(), Run: d.run(), Position: d.position(), Walk: d.name(), Page: rapid.IntRange(0, 1<<20).Draw(d.T, "page"),
-		Columns: rapid.SliceOfN(rapid.StringN(0, 30, -1), 0, 20).Draw(d.T, "columns"), SHA256: d.digest(), Ended: d.yes(),
+		Columns: rapid.SliceOfN(rapid.StringN(0, 30, -1), 0, 20).Draw(d.T, "columns"), SHA256: d.digest(), Ended: d.yes(), Restarted: d.yes(),
 		Attempt: d.name(), Worker: d.name(), Fetched: d.time(),
 	}
 	if !m.Ended {

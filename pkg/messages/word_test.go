@@ -124,7 +124,7 @@ func words() []word {
 		}, messages.DecodePlanSummary),
 		wordOf("page", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 3, Rows: 2, Columns: []string{"time", "value"}, NextBytes: 40,
-			Bytes: 120, SHA256: digest, Parts: 1, ClaimedRows: 250_000, ClaimedPages: 5, Attempt: "a1", Worker: "w1", Fetched: noon(1),
+			Bytes: 120, SHA256: digest, Parts: 1, ClaimedRows: 250_000, ClaimedPages: 5, Restarted: true, Attempt: "a1", Worker: "w1", Fetched: noon(1),
 		}, messages.DecodePage),
 		wordOf("ended", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 4, SHA256: digest, Ended: true, Attempt: "a1", Worker: "w1",

@@ -70,6 +70,9 @@ type ResponseError struct {
 	RetryAfter time.Duration // what the service asked for; 0: no hint
 	Message    string        // what the service said, bounded, without secrets
 	Err        error         // cause, may be nil
+	// Unsteady says of a bad_page that the page alone may be right and contradicts the pages before it, as when the data
+	// changed while they were read: the walk is worth beginning again, once.
+	Unsteady bool
 }
 
 // Error gives class, status and message.

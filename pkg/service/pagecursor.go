@@ -90,9 +90,9 @@ func (c *Collection) EndsUnserved(at Walk) error {
 	stop := c.paging.Stop.Kind
 	switch {
 	case at.Claimed.Rows > at.Rows:
-		return badPage("the service has no data after %d of %d rows", at.Rows, at.Claimed.Rows)
+		return unsteady(at, "the service has no data after %d of %d rows", at.Rows, at.Claimed.Rows)
 	case !c.paging.Style.isCounted(), stop != StopEmptyPage && stop != StopShortPage:
-		return badPage("the service has no data at page %d, and the page before it says that there is one", at.Pages+1)
+		return unsteady(at, "the service has no data at page %d, and the page before it says that there is one", at.Pages+1)
 	}
 	return nil
 }

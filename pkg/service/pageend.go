@@ -35,15 +35,15 @@ func (c *Collection) finish(page *Page, a answer) error {
 	received, before := a.at.Rows+int64(page.Count), a.at.Claimed
 	switch {
 	case said.known && said.total < before.Rows:
-		return badPage("the rows that match have become fewer while their pages were read: %d, and %d before", said.total, before.Rows)
+		return unsteady(a.at, "the rows that match have become fewer while their pages were read: %d, and %d before", said.total, before.Rows)
 	case c.paging.Stop.Kind == StopPages && said.pages < before.Pages:
-		return badPage("the pages have become fewer while they were read: %d, and %d before", said.pages, before.Pages)
+		return unsteady(a.at, "the pages have become fewer while they were read: %d, and %d before", said.pages, before.Pages)
 	case !said.known && before.Rows > 0 && received <= before.Rows:
 		said.total, said.known = before.Rows, true
 	}
 	page.Claimed = Claims{Rows: max(before.Rows, said.total), Pages: max(before.Pages, said.pages)}
 	if said.known && said.total < received {
-		return badPage("the answer says that %d rows match, and %d have come", said.total, received)
+		return unsteady(a.at, "the answer says that %d rows match, and %d have come", said.total, received)
 	}
 	switch c.paging.Style {
 	case PagingLink:
@@ -68,7 +68,7 @@ func (c *Collection) finish(page *Page, a answer) error {
 	case said.known && received < said.total && c.paging.Style == PagingNone:
 		return &ResponseError{Class: ClassTooLarge, Message: fmt.Sprintf("%d rows match and the one page has %d", said.total, received)}
 	case said.known && received < said.total:
-		return badPage("the answer says that %d rows match, and the pages end after %d", said.total, received)
+		return unsteady(a.at, "the answer says that %d rows match, and the pages end after %d", said.total, received)
 	}
 	page.Doubted = c.isDoubted(*page, said)
 	return nil
@@ -193,14 +193,14 @@ func (c *Collection) nextPosition(rows int, a answer, said claims) (string, erro
 			number = int64(a.at.Pages) + 1
 		}
 		if rows > 0 && number > said.pages {
-			return "", badPage("the answer says that there are %d pages, and page %d has %d rows", said.pages, number, rows)
+			return "", unsteady(a.at, "the answer says that there are %d pages, and page %d has %d rows", said.pages, number, rows)
 		}
 		ended = number >= said.pages
 		if ended || c.paging.Style == PagingPage {
 			break
 		}
 		if rows == 0 {
-			return "", badPage("page %d of %d is empty, and the offset of the next one cannot be known", number, said.pages)
+			return "", unsteady(a.at, "page %d of %d is empty, and the offset of the next one cannot be known", number, said.pages)
 		}
 	case StopEmptyPage:
 	}

@@ -337,6 +337,11 @@ func (w *rowWriter) end() error {
 	return nil
 }
 
+// unsteady is the error of a page that contradicts the pages before it, which may be right for itself.
+func unsteady(at Walk, format string, args ...any) error {
+	return &ResponseError{Class: ClassBadPage, Message: fmt.Sprintf(format, args...), Unsteady: at.Pages > 0}
+}
+
 func badPage(format string, args ...any) error {
 	return &ResponseError{Class: ClassBadPage, Message: fmt.Sprintf(format, args...)}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -48,7 +49,7 @@ func (w *rowWriter) writeList(doc gjson.Result) error {
 	list, ok := w.rule.list.first(doc)
 	if !ok || !list.IsArray() && list.Type != gjson.Null {
 		// Valid JSON without the list is an error told with status 200, not an empty page: no row may be lost by it.
-		return &ResponseError{Class: ClassTransient, Message: fmt.Sprintf("JSON without a list at %s: %.200s", w.rule.list, doc.Raw)}
+		return badPage("the answer has no list at rows.at (%s): %s: %.200s", w.rule.list, foundInstead(list, ok, doc), doc.Raw)
 	}
 	var err error
 	if list.IsArray() {
@@ -58,4 +59,34 @@ func (w *rowWriter) writeList(doc gjson.Result) error {
 		})
 	}
 	return err
+}
+
+// foundInstead tells what stands where a list of items is to be, or, where nothing does, what the document is.
+func foundInstead(there gjson.Result, ok bool, doc gjson.Result) string {
+	if ok {
+		return "there is " + kindOf(there) + keysOf(there)
+	}
+	return "there is nothing, and the document is " + kindOf(doc) + keysOf(doc)
+}
+
+// keysOf names the first members of an object.
+func keysOf(object gjson.Result) string {
+	if !object.IsObject() {
+		return ""
+	}
+	const most = 5
+	var keys []string
+	more := ""
+	object.ForEach(func(key, _ gjson.Result) bool {
+		if len(keys) == most {
+			more = ", ..."
+			return false
+		}
+		keys = append(keys, fmt.Sprintf("%.40q", key.Str))
+		return true
+	})
+	if len(keys) == 0 {
+		return " without members"
+	}
+	return " with the members " + strings.Join(keys, ", ") + more
 }

@@ -205,7 +205,7 @@ func TestPagesOfFeaturesAreThoseOfTheRecordedClient(t *testing.T) {
 			page, err := d.Collections[0].DecodePage(Walk{}, c.In.URL, nil, c.In.Body)
 			switch {
 			case isTyped && body.Features == nil && !strings.Contains(string(c.In.Body), `"features"`):
-				if classOf(err) != ClassTransient {
+				if classOf(err) != ClassBadPage {
 					t.Errorf("the client takes an answer without features for an empty page; got %v, want it refused", err)
 				}
 				return
