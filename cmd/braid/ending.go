@@ -196,7 +196,7 @@ func (a *app) complete(s *messages.Status, outputs []written, took time.Duration
 	for _, o := range outputs {
 		rows = o.Report.Rows
 	}
-	a.line("complete", "%s  ·  %s  ·  %s", count(rows, "row"), count(s.Progress.Requests, "request"), span(took))
+	a.line("complete", "%s  ·  %s  ·  %s", count(rows, "row"), requestsText(s.Progress), span(took))
 	for _, o := range outputs {
 		if o.Path != "-" {
 			a.line("table", "%s (%s)", o.Path, fileSize(o.Bytes))

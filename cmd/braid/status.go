@@ -41,8 +41,6 @@ func (s *session) survey(ctx context.Context, status *messages.Status) error {
 	if err != nil {
 		return err
 	}
-	// Requests that brought no result are in the cache alone.
-	survey.Progress.Requests = max(status.Progress.Requests, survey.Progress.Requests)
 	status.Progress = &survey.Progress
 	return nil
 }
@@ -58,6 +56,16 @@ func chunksText(q *messages.Query, p *messages.Progress) string {
 	return text
 }
 
+// atLeast stands before a number of requests where some may be counted nowhere.
+func atLeast(p *messages.Progress) string {
+	if p.AtLeast {
+		return "at least "
+	}
+	return ""
+}
+
+func requestsText(p *messages.Progress) string { return atLeast(p) + count(p.Requests, "request") }
+
 func (a *app) printStatus(s *messages.Status) error {
 	q, p := s.Query, s.Progress
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -72,7 +80,7 @@ func (a *app) printStatus(s *messages.Status) error {
 	}
 	line("chunks", "%s", chunksText(q, p))
 	line("rows", "%s", thousands(p.Rows))
-	line("requests", "%s", thousands(p.Requests))
+	line("requests", "%s%s", atLeast(p), thousands(p.Requests))
 	line("run", "%d", q.Run)
 	line("created", "%s", moment(q.Created))
 	line("updated", "%s", moment(q.Updated))
