@@ -24,7 +24,7 @@ func (a *app) statusCommand() *cobra.Command {
 					return err
 				}
 				if a.json {
-					return a.printJSON(status)
+					return a.printJSON(a.shown(status))
 				}
 				return a.printStatus(status)
 			})
@@ -50,7 +50,7 @@ func chunksText(q *messages.Query, p *messages.Progress) string {
 	if p.Split > 0 {
 		text += fmt.Sprintf("; %s too large for the service were divided", thousands(int64(p.Split)))
 	}
-	if q.MaxRows > 0 && q.State == messages.Complete && p.Completed < q.Chunks {
+	if limitReached(q, p) {
 		text += fmt.Sprintf("; the first %s need no more of them", count(q.MaxRows, "row"))
 	}
 	return text
@@ -74,12 +74,15 @@ func (a *app) printStatus(s *messages.Status) error {
 	}
 	line("query", "%s (%s)", q.ID, q.Name)
 	line("service", "%s %s", q.Service, q.Collection)
-	line("state", "%s", q.State)
+	line("state", "%s", a.stateText(q, time.Now()))
 	if q.Stop != nil {
 		line("because", "%s", failureText(q.Stop))
 	}
 	line("chunks", "%s", chunksText(q, p))
 	line("rows", "%s", thousands(p.Rows))
+	if q.State == messages.Complete && p.Rows == 0 {
+		line("empty", "%s", nothingThere(q))
+	}
 	line("requests", "%s%s", atLeast(p), thousands(p.Requests))
 	line("run", "%d", q.Run)
 	line("created", "%s", moment(q.Created))
