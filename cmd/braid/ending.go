@@ -26,6 +26,8 @@ type summary struct {
 	Progress    *messages.Progress `json:"progress"`
 	Outputs     []written          `json:"outputs,omitempty"`
 	Continue    string             `json:"continue,omitempty"`
+	// complete although chunks are left: its first max_rows rows are there
+	LimitReached bool `json:"limit_reached,omitempty"`
 }
 
 func (a *app) printJSON(v any) error {
@@ -150,6 +152,9 @@ func (a *app) nextSteps(q *messages.Query) []step {
 	case messages.Failed:
 		return failedSteps(q, resume)
 	case messages.Interrupted:
+		if q.ResumesByItself() {
+			return nil
+		}
 		return []step{{"continue", resume}}
 	case messages.Running, messages.Stopping:
 	}
@@ -200,7 +205,7 @@ func (a *app) complete(s *messages.Status, outputs []written, took time.Duration
 	for _, o := range outputs {
 		rows = o.Report.Rows
 	}
-	a.line("complete", "%s  ·  %s  ·  %s", count(rows, "row"), count(s.Progress.Requests, "request"), span(took))
+	a.line("complete", "%s  ·  %s  ·  %s", count(rows, "row"), requestsText(s.Progress), span(took))
 	for _, o := range outputs {
 		if o.Path != "-" {
 			a.line("table", "%s (%s)", o.Path, fileSize(o.Bytes))
@@ -233,16 +238,28 @@ func (a *app) described(s *messages.Status, outputs []written) error {
 	if n := s.Progress.Doubted; n > 0 {
 		a.line("doubted", "unconfirmed end: %s ended with a full page, and the service does not tell whether there is more", count(int64(n), "chunk"))
 	}
+	rows := s.Progress.Rows
 	if len(outputs) > 0 {
+		rows = outputs[0].Report.Rows
 		bad = a.describe(outputs[0].Report)
 	}
+	empty := rows == 0 && s.Query.State == messages.Complete
+	switch {
+	case empty && s.Progress.Rows > 0:
+		a.line("empty", "of the %s that the service gave, none is left in the table", count(s.Progress.Rows, "row"))
+	case empty:
+		a.line("empty", "%s", nothingThere(s.Query))
+	}
 	if a.json {
-		if err := a.printJSON(summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs}); err != nil {
+		if err := a.printJSON(summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs, LimitReached: limitReached(s.Query, s.Progress)}); err != nil {
 			return err
 		}
 	}
 	if bad && !s.Query.AllowBad {
 		return &exitError{code: exitIncomplete, err: errors.New("bad values"), said: true}
+	}
+	if empty && a.failOnEmpty {
+		return &exitError{code: exitEmpty, err: errors.New("no rows"), said: true}
 	}
 	return nil
 }

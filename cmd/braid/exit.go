@@ -24,6 +24,7 @@ const (
 	exitUsage       = 2
 	exitIncomplete  = 3
 	exitCredentials = 4
+	exitEmpty       = 6
 	exitPaused      = 75
 	exitInterrupted = 130
 )
@@ -34,6 +35,7 @@ const exitHelp = `Exit codes:
   2    wrong use: flags, files, values; nothing was sent
   3    incomplete or failed; completed work is kept
   4    credentials missing or refused
+  6    complete without a row, with --fail-on-empty; else that is 0
   75   paused by quota or service; braid resume goes on
   130  interrupted; braid resume goes on`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,16 +24,23 @@ func (a *app) listCommand() *cobra.Command {
 					return err
 				}
 				if a.json {
-					if all == nil {
-						all = []*messages.Status{}
+					list := make([]shown, 0, len(all))
+					for _, status := range all {
+						list = append(list, a.shown(status))
 					}
-					return a.printJSON(all)
+					return a.printJSON(list)
 				}
 				if len(all) == 0 {
 					a.line("none", "no queries yet; braid run QUERY.yaml runs one")
 					return nil
 				}
-				return printList(a.stdout, all, time.Now())
+				if err := printList(a.stdout, all, time.Now()); err != nil {
+					return err
+				}
+				if slices.ContainsFunc(all, func(s *messages.Status) bool { return limitReached(s.Query, s.Progress) }) {
+					a.line("limit", "the first rows that the query asks for are there (max_rows); no more of its chunks are needed")
+				}
+				return nil
 			})
 		},
 	}
@@ -72,7 +80,7 @@ func printList(w io.Writer, all []*messages.Status, now time.Time) error {
 	for _, st := range all {
 		rows = append(rows, []string{
 			st.Query.ID, st.Query.Name, st.Query.Service, string(st.Query.State),
-			fmt.Sprintf("%d/%d", st.Progress.Completed, st.Query.Chunks), thousands(st.Progress.Rows), day(st.Query.Created.In(zone), now.In(zone)),
+			chunksCell(st), thousands(st.Progress.Rows), day(st.Query.Created.In(zone), now.In(zone)),
 		})
 	}
 	widths := columnWidths(rows)
@@ -87,6 +95,14 @@ func printList(w io.Writer, all []*messages.Status, now time.Time) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+func chunksCell(s *messages.Status) string {
+	cell := fmt.Sprintf("%d/%d", s.Progress.Completed, s.Query.Chunks)
+	if limitReached(s.Query, s.Progress) {
+		cell += " · limit"
+	}
+	return cell
 }
 
 func columnWidths(rows [][]string) []int {

@@ -28,7 +28,7 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 	for _, line := range sizeLines(plan) {
 		show(line.label, "%s", line.text)
 	}
-	show("requests", "%s", requestsText(plan))
+	show("requests", "%s", plannedRequests(plan))
 	if plan.EstimatedRows > 0 {
 		show("rows", "about %s%s", thousands(plan.EstimatedRows), perPage(plan))
 	}
@@ -86,7 +86,7 @@ func ofLimit(longest, limit int) string {
 	return fmt.Sprintf("the longest has %s of %s bytes", thousands(int64(longest)), thousands(int64(limit)))
 }
 
-func requestsText(plan *messages.PlanSummary) string {
+func plannedRequests(plan *messages.PlanSummary) string {
 	least := thousands(plan.LeastRequests) + " at least"
 	switch {
 	case plan.ExpectedRequests == 0:

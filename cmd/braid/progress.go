@@ -83,6 +83,9 @@ func jsonLine(s *messages.Status, _ time.Time) string {
 		"chunks":   map[string]int{"done": s.Progress.Completed, "failed": s.Progress.Failed, "total": s.Query.Chunks},
 		"requests": s.Progress.Requests, "rows": s.Progress.Rows,
 	}
+	if s.Progress.AtLeast {
+		event["requests_at_least"] = true
+	}
 	if s.Query.ResumesByItself() {
 		event["until"] = s.Query.ResumeAt().UTC().Format(time.RFC3339)
 	}
@@ -131,7 +134,7 @@ func (p *barProgress) open(s *messages.Status) {
 
 func (p *barProgress) words(s *messages.Status) string {
 	words := fmt.Sprintf(" %s/%s  %s  %s  %s", thousands(int64(s.Progress.Completed)), count(int64(s.Query.Chunks), "chunk"),
-		count(s.Progress.Requests, "request"), count(s.Progress.Rows, "row"), time.Since(p.started).Round(time.Second))
+		requestsText(s.Progress), count(s.Progress.Rows, "row"), time.Since(p.started).Round(time.Second))
 	if s.Query.ResumesByItself() {
 		what := "the service"
 		if stoppedForQuota(s.Query) {

@@ -42,6 +42,7 @@ func (a *app) resultsCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
 	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
+	a.emptyFlagOn(flags)
 	flags.BoolVar(&partial, "partial", false, "of a query that is not complete, write what there is")
 	return cmd
 }

@@ -38,6 +38,7 @@ func (a *app) resumeCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
 	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
+	a.emptyFlagOn(flags)
 	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 	return cmd

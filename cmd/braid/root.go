@@ -37,6 +37,7 @@ type app struct {
 	logLevel    string
 	progress    string
 	json        bool
+	failOnEmpty bool
 	embedded    embeddedFlags
 	origins     map[string]settings.Origin // where each setting came from
 }

@@ -57,6 +57,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 		},
 	}
 	k.flags(a, cmd)
+	a.emptyFlagOn(cmd.Flags())
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(cmd.Flags())
 	return cmd

@@ -265,6 +265,7 @@ type describedColumn struct {
 type describedLimits struct {
 	URLBytes  int   `json:"url_bytes"`
 	BodyBytes int   `json:"body_bytes,omitempty"`
+	Values    int   `json:"values,omitempty"`
 	PageRows  int   `json:"page_rows,omitempty"`
 	InFlight  int   `json:"in_flight"`
 	ChunkRows int64 `json:"chunk_rows,omitempty"`
@@ -276,7 +277,7 @@ func describe(c *service.Collection, file string) described {
 		Service: d.Name, Collection: c.Name, Title: c.Title, File: file, BaseURL: d.BaseURL, ExactlyOne: c.ExactlyOne(),
 		Parameters: []describedParameter{}, Axes: []string{},
 		Paging: string(c.Paging().Style),
-		Limits: describedLimits{c.Limits.URLBytes, c.Limits.BodyBytes, c.Limits.PageRows, d.Limits.InFlight, c.Limits.ChunkRows},
+		Limits: describedLimits{c.Limits.URLBytes, c.Limits.BodyBytes, c.Limits.Values, c.Limits.PageRows, d.Limits.InFlight, c.Limits.ChunkRows},
 	}
 	each := map[string]bool{}
 	var before service.AxisKind

@@ -24,7 +24,7 @@ func (a *app) statusCommand() *cobra.Command {
 					return err
 				}
 				if a.json {
-					return a.printJSON(status)
+					return a.printJSON(a.shown(status))
 				}
 				return a.printStatus(status)
 			})
@@ -41,8 +41,6 @@ func (s *session) survey(ctx context.Context, status *messages.Status) error {
 	if err != nil {
 		return err
 	}
-	// Requests that brought no result are in the cache alone.
-	survey.Progress.Requests = max(status.Progress.Requests, survey.Progress.Requests)
 	status.Progress = &survey.Progress
 	return nil
 }
@@ -52,11 +50,21 @@ func chunksText(q *messages.Query, p *messages.Progress) string {
 	if p.Split > 0 {
 		text += fmt.Sprintf("; %s too large for the service were divided", thousands(int64(p.Split)))
 	}
-	if q.MaxRows > 0 && q.State == messages.Complete && p.Completed < q.Chunks {
+	if limitReached(q, p) {
 		text += fmt.Sprintf("; the first %s need no more of them", count(q.MaxRows, "row"))
 	}
 	return text
 }
+
+// atLeast stands before a number of requests where some may be counted nowhere.
+func atLeast(p *messages.Progress) string {
+	if p.AtLeast {
+		return "at least "
+	}
+	return ""
+}
+
+func requestsText(p *messages.Progress) string { return atLeast(p) + count(p.Requests, "request") }
 
 func (a *app) printStatus(s *messages.Status) error {
 	q, p := s.Query, s.Progress
@@ -66,13 +74,16 @@ func (a *app) printStatus(s *messages.Status) error {
 	}
 	line("query", "%s (%s)", q.ID, q.Name)
 	line("service", "%s %s", q.Service, q.Collection)
-	line("state", "%s", q.State)
+	line("state", "%s", a.stateText(q, time.Now()))
 	if q.Stop != nil {
 		line("because", "%s", failureText(q.Stop))
 	}
 	line("chunks", "%s", chunksText(q, p))
 	line("rows", "%s", thousands(p.Rows))
-	line("requests", "%s", thousands(p.Requests))
+	if q.State == messages.Complete && p.Rows == 0 {
+		line("empty", "%s", nothingThere(q))
+	}
+	line("requests", "%s%s", atLeast(p), thousands(p.Requests))
 	line("run", "%d", q.Run)
 	line("created", "%s", moment(q.Created))
 	line("updated", "%s", moment(q.Updated))

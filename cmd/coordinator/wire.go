@@ -33,7 +33,7 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	local, err := braid.OpenCoordinator(ctx, braid.CoordinatorConfig{
-		NATS: braid.NATS{URL: c.natsURL, Credentials: c.natsCreds, Replicas: c.replicas, Wait: c.natsWait},
+		NATS: braid.NATS(c.nats),
 		ID:   c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
 		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Log: log,
 	})

@@ -12,10 +12,7 @@ import (
 // config is all that can be set. Each flag is a variable BRAID_… and a key of the settings file too.
 type config struct {
 	daemon.Common
-	natsURL     string
-	natsCreds   string
-	replicas    int
-	natsWait    time.Duration
+	nats        daemon.NATS
 	id          string
 	concurrency int
 	grace       time.Duration
@@ -25,10 +22,7 @@ type config struct {
 
 func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags := c.Flags("worker", stderr)
-	flags.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS server or cluster, with JetStream; several URLs are separated by commas")
-	flags.StringVar(&c.natsCreds, "nats-creds", "", "NATS credentials file")
-	flags.IntVar(&c.replicas, "replicas", 1, "replicas of streams that do not exist yet: 1, or 3 on a cluster")
-	flags.DurationVar(&c.natsWait, "nats-wait", 30*time.Second, "how long NATS may be away at the start")
+	c.nats.FlagsOn(flags)
 	flags.StringVar(&c.id, "id", "", "name of this worker (default: the host's name and some letters)")
 	flags.IntVar(&c.concurrency, "concurrency", 32, "most chunks at once")
 	flags.DurationVar(&c.grace, "grace", 20*time.Second, "after a stop, how long chunks in hand may take to finish before they are handed back")

@@ -33,7 +33,7 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 		return err
 	}
 	w, err := braid.OpenWorker(ctx, braid.WorkerConfig{
-		NATS: braid.NATS{URL: c.natsURL, Credentials: c.natsCreds, Replicas: c.replicas, Wait: c.natsWait},
+		NATS: braid.NATS(c.nats),
 		ID:   c.id, Concurrency: c.concurrency, Grace: c.grace, Getenv: getenv, ConfigDir: c.configDir,
 		Version: buildinfo.Version(), Log: log,
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -87,34 +88,60 @@ func (b *Bus) RemovePages(ctx context.Context, query string, p messages.Position
 	return b.purge(ctx, streamParts, allAt(query, p))
 }
 
-// mostListed bounds the parts and pages that are looked through at once: parts of 100 GB.
-const mostListed = 200_000
+const (
+	orphansAtOnce  = 10_000 // attempts and walks that are remembered before they are removed
+	orphanPatience = 30 * time.Second
+)
+
+var errSeenAll = errors.New("all parts and pages have been seen")
 
 // RemoveOrphans removes what a query's attempts and walks have stored when keep does not want their ids: those that never
-// became a result. A stream with too many parts to look through is left as it is.
+// became a result. It reads the subjects of the query's parts and pages one after another, so that neither their number nor
+// that of other queries matters, and gives up when the next one takes too long.
 func (b *Bus) RemoveOrphans(ctx context.Context, query string, keep func(id string) bool) error {
 	stream, err := b.js.Stream(ctx, streamParts)
 	if err != nil {
 		return fmt.Errorf("look for parts of %s: %w", query, translate(err))
 	}
-	if n := stream.CachedInfo().State.NumSubjects; n == 0 || n > mostListed {
+	if stream.CachedInfo().State.NumSubjects == 0 {
 		return nil
 	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(partsAndPagesOf(query)))
-	if err != nil {
-		return fmt.Errorf("look for parts of %s: %w", query, translate(err))
-	}
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(orphanPatience, func() {
+		cancel(fmt.Errorf("%w: no more parts of %s came for %v", messages.ErrUnreachable, query, orphanPatience))
+	})
+	defer stalled.Stop()
 	orphans := map[string]struct{}{}
-	for subject := range info.State.Subjects {
-		if id, all := owner(subject); !keep(id) {
-			orphans[all] = struct{}{}
+	err = b.follow(reading, streamParts, partsAndPagesOf(query), true, func() { cancel(errSeenAll) }, func(msg jetstream.Msg) {
+		stalled.Reset(orphanPatience)
+		id, all := owner(msg.Subject())
+		if keep(id) {
+			return
 		}
+		if orphans[all] = struct{}{}; len(orphans) == orphansAtOnce {
+			if err := b.purgeAll(reading, orphans); err != nil {
+				cancel(err)
+			}
+		}
+	})
+	if cause := context.Cause(reading); cause != nil && !errors.Is(cause, errSeenAll) {
+		return cause
 	}
-	for all := range orphans {
+	if err != nil {
+		return err
+	}
+	return b.purgeAll(ctx, orphans)
+}
+
+// purgeAll removes the parts and pages under these subjects, and forgets them.
+func (b *Bus) purgeAll(ctx context.Context, subjects map[string]struct{}) error {
+	for all := range subjects {
 		if err := b.purge(ctx, streamParts, all); err != nil {
 			return err
 		}
 	}
+	clear(subjects)
 	return nil
 }
 

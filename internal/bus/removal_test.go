@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -95,6 +96,35 @@ func TestPartsOfNoResultAreRemovedAndTheOthersStay(t *testing.T) {
 	}
 	if _, _, err := b.Result(t.Context(), "q", "0"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestOrphansAreFoundHoweverManyPartsThereAre(t *testing.T) {
+	if testing.Short() {
+		t.Skip("stores many messages")
+	}
+	const attempts, others = 10_500, 200_000 // more than are remembered at once, and more than one answer lists
+	b := testkit.Bus(t)
+	mustCommit(t, b, "kept", testkit.Header("q", 0, 1), noise(2<<20))
+	kept := stored(t, b, "PARTS")
+	store := func(query string, n int) {
+		for i := range n {
+			if _, err := b.JetStream().PublishAsync(bus.PartSubject(query, fmt.Sprint("killed", i), 0), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	store("q", attempts)
+	store("other", others)
+	<-b.JetStream().PublishAsyncComplete()
+	if n := stored(t, b, "PARTS"); n != kept+attempts+others {
+		t.Fatalf("%d parts are stored, want %d", n, kept+attempts+others)
+	}
+	if err := b.RemoveOrphans(t.Context(), "q", func(attempt string) bool { return attempt == "kept" }); err != nil {
+		t.Fatal(err)
+	}
+	if n := stored(t, b, "PARTS"); n != kept+others {
+		t.Errorf("%d parts are left, want the %d of the result and the %d of another query", n, kept, others)
 	}
 }
 

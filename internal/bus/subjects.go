@@ -69,6 +69,9 @@ func allAt(query string, p messages.Position) string {
 	return fmt.Sprintf("braid.page.%s.%s.>", query, positionToken(p))
 }
 
+// pageHeadsOf is the pages of all walks of a query, without their pieces.
+func pageHeadsOf(query string) string { return fmt.Sprintf("braid.page.%s.*.*.*", query) }
+
 func pagesOf(query string) string { return fmt.Sprintf("braid.page.%s.>", query) }
 
 // positionToken keeps a position in one token, so that those of its children do not match.

@@ -43,6 +43,16 @@ func (b *Bus) TrackInterruptions(ctx context.Context, query string, on func(*mes
 	})
 }
 
+// TrackPages calls on with the header of each stored page of a query, in the order they were stored, and caughtUp once all that
+// were there at the start have been seen. What cannot be read is left out: whoever goes on with its walk will find it.
+func (b *Bus) TrackPages(ctx context.Context, query string, on func(*messages.Page), caughtUp func()) error {
+	return b.follow(ctx, streamParts, pageHeadsOf(query), true, caughtUp, func(msg jetstream.Msg) {
+		if m, err := messages.DecodePage([]byte(msg.Headers().Get(pageHeader))); err == nil && m.Query == query {
+			on(m)
+		}
+	})
+}
+
 // follow reads a stream from its start with an ordered consumer, which heals itself after gaps and reconnects.
 func (b *Bus) follow(ctx context.Context, stream, subject string, headersOnly bool, caughtUp func(), on func(jetstream.Msg)) error {
 	s, err := b.js.Stream(ctx, stream)

@@ -67,6 +67,10 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	if s.query.State == messages.Stopping {
 		d.run.Stopping(s.query.Stop, c.ports.Now())
 	}
+	if err := c.countedBefore(ctx, s.query, d.run); err != nil {
+		cancel()
+		return s, err
+	}
 	var trackers sync.WaitGroup
 	defer trackers.Wait()
 	defer cancel()
@@ -308,6 +312,13 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 func (d *driver) settle(ctx context.Context, action resume.Action) error {
 	if err := d.c.ports.Items.PurgeItems(ctx, d.at.query.Service, d.at.id); err != nil {
 		return err
+	}
+	if action.State != messages.Complete {
+		// Pages whose walks somebody may go on with are told of by no result yet.
+		if err := d.c.readPages(ctx, d.at.query, d.run); err != nil {
+			d.log.Warn("the requests of stored pages are not counted", "error", err)
+		}
+		d.dirty = true
 	}
 	if err := d.saveProgress(ctx); err != nil {
 		return err

@@ -25,16 +25,20 @@ func (c *Coordinator) Park(ctx context.Context) error {
 }
 
 func (c *Coordinator) park(ctx context.Context, q *messages.Query) error {
-	if q.State.Active() {
+	killed := q.State.Active()
+	if killed {
 		if err := c.Interrupt(ctx, q.ID, "the process that ran it ended"); err != nil {
 			return err
 		}
 	}
 	now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
-	if err != nil || !now.ResumesByItself() {
+	if err != nil || !killed && !now.ResumesByItself() {
 		return err
 	}
-	now.WaitUpTo, now.Updated = 0, c.ports.Now()
+	if now.ResumesByItself() {
+		now.WaitUpTo = 0
+	}
+	now.Killed, now.Updated = now.Killed || killed, c.ports.Now()
 	if _, err = c.ports.Queries.SaveQuery(ctx, now, revision); errors.Is(err, messages.ErrConflict) {
 		return nil // somebody did something with it just now
 	}

@@ -52,6 +52,8 @@ type Trackers interface {
 	// when a newer Braid has written it.
 	TrackResults(ctx context.Context, query string, on func(*messages.ResultHeader), bad func(messages.Position, error), caughtUp func()) error
 	TrackInterruptions(ctx context.Context, query string, on func(*messages.Interruption), bad func(error), caughtUp func()) error
+	// TrackPages leaves out what cannot be read.
+	TrackPages(ctx context.Context, query string, on func(*messages.Page), caughtUp func()) error
 }
 
 // Rows reads stored results and removes them. Removing what is not there any more is no error.

@@ -20,34 +20,32 @@ type Survey struct {
 	Progress  messages.Progress
 }
 
-// surveyPatience is how long a survey waits for the next result, whatever its context allows.
+// surveyPatience is how long a survey waits for the next message, whatever its context allows.
 const surveyPatience = 30 * time.Second
 
 // Survey reads the headers of all results of a query. It is the authority on what is complete; cached progress is not. The
 // error wraps messages.ErrVersion when a newer Braid has written one of them.
 func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stalled := time.AfterFunc(surveyPatience, func() { cancel(errStalledSurvey) })
-	defer stalled.Stop()
 	var newer error
 	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{MaxRows: q.MaxRows})
 	seen := seenResults{byPosition: map[messages.Position]seenResult{}, lists: map[string][]string{}}
-	err := c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
-		stalled.Reset(surveyPatience)
-		if h.Position.Index() < q.Chunks && run.Result(h) {
-			seen.add(h)
-		}
-	}, func(p messages.Position, err error) {
-		if errors.Is(err, messages.ErrVersion) && newer == nil {
-			newer = fmt.Errorf("position %s: %s: %w", p, newerReason, err)
-		}
-	}, func() { cancel(errSurveyed) })
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSurveyed) {
-		err = cause
-	}
+	err := readAll(ctx, func(ctx context.Context, news, caughtUp func()) error {
+		return c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
+			news()
+			if h.Position.Index() < q.Chunks && run.Result(h) {
+				seen.add(h)
+			}
+		}, func(p messages.Position, err error) {
+			if errors.Is(err, messages.ErrVersion) && newer == nil {
+				newer = fmt.Errorf("position %s: %s: %w", p, newerReason, err)
+			}
+		}, caughtUp)
+	})
 	if err == nil {
 		err = newer
+	}
+	if err == nil {
+		err = c.surveyRequests(ctx, q, run)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("survey of %s: %w", q.ID, err)
@@ -55,6 +53,62 @@ func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, e
 	s := &Survey{Completed: run.Completion(), Enough: run.Enough(), Progress: *run.Progress(c.ports.Now())}
 	s.Columns, s.Progress.Rows = seen.sum(s.Completed.Leaves(q.Chunks), q.MaxRows)
 	return s, nil
+}
+
+// surveyRequests counts the requests that no result tells of.
+func (c *Coordinator) surveyRequests(ctx context.Context, q *messages.Query, run *resume.Run) error {
+	if err := c.countedBefore(ctx, q, run); err != nil {
+		return err
+	}
+	err := readAll(ctx, func(ctx context.Context, news, caughtUp func()) error {
+		return c.ports.Results.TrackInterruptions(ctx, q.ID, func(m *messages.Interruption) {
+			news()
+			run.Interruption(m, c.ports.Now())
+		}, func(error) { news() }, caughtUp)
+	})
+	if err != nil {
+		return err
+	}
+	return c.readPages(ctx, q, run)
+}
+
+// countedBefore tells a run what the query's progress record has counted.
+func (c *Coordinator) countedBefore(ctx context.Context, q *messages.Query, run *resume.Run) error {
+	p, err := c.ports.Catalogue.LoadProgress(ctx, q.ID)
+	switch {
+	case errors.Is(err, messages.ErrNotFound):
+		p = &messages.Progress{}
+	case err != nil:
+		return err
+	}
+	run.Sent(p.Requests, q.Killed || p.AtLeast)
+	return nil
+}
+
+// readPages tells a run of the stored pages, as far as positions without a result may have some.
+func (c *Coordinator) readPages(ctx context.Context, q *messages.Query, run *resume.Run) error {
+	if run.Completion().Lacks(q.Chunks) == 0 {
+		return nil
+	}
+	return readAll(ctx, func(ctx context.Context, news, caughtUp func()) error {
+		return c.ports.Results.TrackPages(ctx, q.ID, func(m *messages.Page) {
+			news()
+			run.Page(m)
+		}, caughtUp)
+	})
+}
+
+// readAll tracks something until all that was there has been seen. It ends with an error when the next takes too long.
+func readAll(ctx context.Context, track func(ctx context.Context, news, caughtUp func()) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(surveyPatience, func() { cancel(errStalledSurvey) })
+	defer stalled.Stop()
+	err := track(ctx, func() { stalled.Reset(surveyPatience) }, func() { cancel(errSurveyed) })
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSurveyed) {
+		return cause
+	}
+	return err
 }
 
 var (

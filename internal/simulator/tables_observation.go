@@ -120,14 +120,13 @@ func openLatest(open func(*world, selection) table) func(*world, selection) tabl
 func openFieldMeasurements(w *world, sel selection) table {
 	const every = 60
 	units, at := w.seriesUnits(sel.sites, orElse(sel.parameters, "00060", "00065"), []string{"00000"})
-	first, last := w.days(sel.times)
 	return table{
 		units: units,
-		span:  func(int) (int, int) { return floorDiv(int64(first), every), floorDiv(int64(last), every) + 1 },
+		span:  w.visits(sel, every),
 		read: func(unit, number int, r *tableRow) bool {
 			s := at(unit)
-			day := number*every + int(mix(s.hash)%every)
-			if day < w.first || day > w.last || !w.hasData(s.site) || s.missing(day) {
+			day, there := w.visit(s, number, every)
+			if !there {
 				return false
 			}
 			rw := s.row(day)
@@ -165,14 +164,13 @@ func calendar(r *tableRow, day int) {
 func openChannelMeasurements(w *world, sel selection) table {
 	const every = 120
 	units, at := w.seriesUnits(sel.sites, []string{"00060"}, []string{"channel"})
-	first, last := w.days(sel.times)
 	return table{
 		units: units,
-		span:  func(int) (int, int) { return floorDiv(int64(first), every), floorDiv(int64(last), every) + 1 },
+		span:  w.visits(sel, every),
 		read: func(unit, number int, r *tableRow) bool {
 			s := at(unit)
-			day := number*every + int(mix(s.hash)%every)
-			if day < w.first || day > w.last || !w.hasData(s.site) || s.missing(day) {
+			day, there := w.visit(s, number, every)
+			if !there {
 				return false
 			}
 			rw := s.row(day)
@@ -197,6 +195,20 @@ func openChannelMeasurements(w *world, sel selection) table {
 			return true
 		},
 	}
+}
+
+// visits spans the numbers of the periods of so many days that a selection touches; each has one visit.
+func (w *world) visits(sel selection, every int) func(int) (int, int) {
+	first, last := w.days(sel.times)
+	return func(int) (int, int) {
+		return floorDiv(int64(first), int64(every)), floorDiv(int64(last), int64(every)) + 1
+	}
+}
+
+// visit gives the day of a period's visit, if it took place.
+func (w *world) visit(s *unitSeries, number, every int) (day int, there bool) {
+	day = number*every + int(mix(s.hash)%uint64(every)) //nolint:gosec // every is positive and small
+	return day, day >= w.first && day <= w.last && w.hasData(s.site) && !s.missing(day)
 }
 
 // openPeaks has the largest value of each water year, numbered by the year.

@@ -30,6 +30,8 @@ type chunk struct {
 	sent      time.Time             // the last request
 	releases  sync.WaitGroup        // of slots given back beside the work
 	header    messages.ResultHeader // what is counted for the result
+	paged     int                   // of the header's requests, those of the stored pages of the walk under way
+	unpaged   int                   // of the header's requests, those of this attempt since the last page that it stored
 }
 
 const maxWalks = 4 // of one run of an item, when its cursors keep going
@@ -41,7 +43,7 @@ func newChunk(in *intake, d Delivery) *chunk {
 		log: in.worker.log.With("query", item.Query, "position", item.Position),
 		header: messages.ResultHeader{
 			V: messages.Version, Query: item.Query, Run: item.Run, Position: item.Position,
-			Worker: in.worker.cfg.ID, Started: in.worker.ports.Now(),
+			Worker: in.worker.cfg.ID, Started: in.worker.ports.Now(), Uncounted: d.Redelivered(),
 		},
 	}
 }
@@ -99,7 +101,7 @@ func (c *chunk) commitFailure(ctx context.Context, f *messages.Failure) error {
 	f.Message, f.Hint = messages.Text(f.Message), messages.Text(f.Hint)
 	c.log.Warn("chunk failed", "class", f.Class, "status", f.Status, "message", f.Message)
 	h := c.header
-	h.Outcome, h.Rows, h.Failure = messages.OutcomeFailed, 0, f
+	h.Outcome, h.Rows, h.Failure, h.Requests = messages.OutcomeFailed, 0, f, h.Requests-c.paged
 	_, err := c.store(ctx, c.w.ports.Results.NewResult(c.item.Query, c.w.ports.NewID()), &h)
 	return err
 }
@@ -143,7 +145,7 @@ func (c *chunk) interrupt(kind messages.InterruptionKind, status int, reason str
 	return &interrupted{&messages.Interruption{
 		V: messages.Version, Query: c.item.Query, Run: c.item.Run, Position: c.item.Position, Service: c.item.Service,
 		Kind: kind, Status: status, Reason: messages.Text(reason), Until: until,
-		Requests: c.header.Requests, Worker: c.w.cfg.ID, At: c.w.ports.Now(),
+		Requests: c.header.Requests - c.paged, Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}}
 }
 

@@ -97,6 +97,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	defer cancel()
 	c.held = c.slot.Generation()
 	c.header.Requests++
+	c.unpaged++
 	sent := c.w.ports.Now()
 	c.sent = sent
 	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)

@@ -55,6 +55,7 @@ func (c *chunk) begin(ctx context.Context, mayGoOn bool) (*walk, error) {
 		return c.newWalk(), nil
 	case isUnusable(err):
 		c.log.Error("stored pages cannot be read; the page walk begins again", "error", err)
+		c.header.Uncounted = true
 		return c.newWalk(), nil
 	case err != nil:
 		return nil, err
@@ -65,6 +66,7 @@ func (c *chunk) begin(ctx context.Context, mayGoOn bool) (*walk, error) {
 	}
 	if age := c.w.ports.Now().Sub(last.Fetched); c.up.CursorTTL > 0 && age >= c.up.CursorTTL {
 		c.log.Info("the cursor of the last stored page is too old; the page walk begins again", "pages", last.Page+1, "age", age)
+		c.header.Uncounted = true
 		return c.newWalk(), nil
 	}
 	w := c.newWalk()
@@ -72,6 +74,7 @@ func (c *chunk) begin(ctx context.Context, mayGoOn bool) (*walk, error) {
 	switch {
 	case isUnusable(err):
 		c.log.Error("stored pages are lost or damaged; the page walk begins again", "walk", last.Walk, "error", err)
+		c.header.Uncounted = true
 		return c.newWalk(), nil
 	case err != nil:
 		return nil, fmt.Errorf("go on with the walk %s: %w", last.Walk, err)
@@ -86,7 +89,7 @@ func isUnusable(err error) bool {
 
 func (c *chunk) newWalk() *walk {
 	c.attempt, c.begun = c.w.ports.NewID(), false
-	c.header.Rows, c.header.Pages = 0, 0
+	c.header.Rows, c.header.Pages, c.paged, c.unpaged = 0, 0, 0, 0
 	return &walk{
 		result: c.w.ports.Results.NewResult(c.item.Query, c.attempt),
 		known:  map[string]struct{}{}, seen: map[[sha256.Size]byte]struct{}{},
@@ -144,7 +147,7 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 	}
 	header := &messages.Page{
 		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Rows: int64(page.Count), Columns: page.Columns,
-		ClaimedRows: page.Claimed.Rows, ClaimedPages: page.Claimed.Pages, Restarted: c.restarted,
+		ClaimedRows: page.Claimed.Rows, ClaimedPages: page.Claimed.Pages, Restarted: c.restarted, Requests: c.unpaged,
 		Worker: c.w.cfg.ID, Fetched: c.sent,
 	}
 	return false, c.stored(ctx, func(ctx context.Context) error {
@@ -188,6 +191,13 @@ func (c *chunk) mayFollow(w *walk, next string) error {
 // take goes on behind a stored page.
 func (c *chunk) take(w *walk, page *messages.Page, next string) {
 	c.count(w, page.Rows, page.Columns)
+	sent := max(1, page.Requests)
+	c.paged += sent
+	if page.Attempt == c.attempt {
+		c.unpaged = 0
+	} else {
+		c.header.Requests += sent
+	}
 	w.seen[sha256.Sum256([]byte(next))] = struct{}{}
 	c.restarted = page.Restarted // which may be another attempt's page
 	w.cursor, w.claimed = next, service.Claims{Rows: page.ClaimedRows, Pages: page.ClaimedPages}
@@ -236,6 +246,7 @@ func (c *chunk) end(ctx context.Context, w *walk, why error) (goOn bool) {
 		c.log.Warn("the end of a page walk is not stored; it may be gone on with once more", "error", err)
 		return false
 	case page.Ended:
+		c.paged = 0 // nobody will count them with the pages
 		return false
 	}
 	c.take(w, page, next)

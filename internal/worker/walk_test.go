@@ -103,7 +103,9 @@ func TestAnInterruptedWalkGoesOnWhereItWasInAnotherProcess(t *testing.T) {
 				})
 				first := r.work("w1", before, func(s *setup) { s.Retry = testkit.QuickRetry(0) })
 				r.publish(items(1)...)
-				r.interrupted(1)
+				if told := r.interrupted(1); told[0].Requests != 1 {
+					t.Errorf("%d requests are told of beside those of stored pages, want the refused one", told[0].Requests)
+				}
 				r.queueIsEmpty()
 				if err := first.Stop(t); err != nil {
 					t.Fatal(err)
@@ -117,7 +119,7 @@ func TestAnInterruptedWalkGoesOnWhereItWasInAnotherProcess(t *testing.T) {
 				if rows != whole(pages, size) {
 					t.Errorf("%d bytes of rows, want %d", len(rows), len(whole(pages, size)))
 				}
-				if h.Rows != 2*pages || h.Pages != pages || h.StoredPages != pages-1 || h.Requests != pages-at || h.Outcome != messages.OutcomeRows {
+				if h.Rows != 2*pages || h.Pages != pages || h.StoredPages != pages-1 || h.Requests != pages || h.Outcome != messages.OutcomeRows {
 					t.Errorf("header %+v", h)
 				}
 				if want := []string{"site", "n0", "n1", "n2", "n3"}; !slices.Equal(h.Columns, want) {
@@ -195,7 +197,7 @@ func TestALostLeaseCostsNoStoredPage(t *testing.T) {
 	})
 	r.work("w1", script, nil)
 	r.publish(items(1)...)
-	if h, rows := r.result(0); rows != whole(4, 0) || h.Requests != 2 {
+	if h, rows := r.result(0); rows != whole(4, 0) || h.Requests != 4 || !h.Uncounted {
 		t.Errorf("rows %q of %+v", rows, h)
 	}
 	if got := cursors(script); !slices.Equal(got, []string{"", "p1", "p2", "p2", "p3"}) {

@@ -93,21 +93,8 @@ const MaxDepth = 64
 
 // CheckDocument tells what is wrong with a filter in JSON: it is one object, at most MaxDepth deep. What it asks is not judged.
 func CheckDocument(text string) error {
-	level, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if level++; level > MaxDepth {
-				return fmt.Errorf("it nests deeper than %d levels", MaxDepth)
-			}
-		case c == '}' || c == ']':
-			level--
-		}
+	if Depth(text) > MaxDepth {
+		return fmt.Errorf("it nests deeper than %d levels", MaxDepth)
 	}
 	var document map[string]json.RawMessage
 	err := json.Unmarshal([]byte(text), &document)

@@ -28,7 +28,7 @@ type Interruption struct {
 	Status   int              `json:"status,omitempty"` // HTTP status, 0 when there was no answer
 	Reason   string           `json:"reason"`
 	Until    time.Time        `json:"until,omitzero"`     // when to go on, as far as the service said or its quota's window tells
-	Requests int              `json:"requests,omitempty"` // sent upstream for this item
+	Requests int              `json:"requests,omitempty"` // sent upstream for this item, without those of stored pages behind which another attempt can go on
 	Worker   string           `json:"worker"`
 	At       time.Time        `json:"at"`
 }

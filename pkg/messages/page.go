@@ -28,7 +28,8 @@ type Page struct {
 	// The largest numbers that the pages of the walk up to this one have given of the whole walk; 0: none.
 	ClaimedRows  int64 `json:"claimed_rows,omitempty"`
 	ClaimedPages int64 `json:"claimed_pages,omitempty"`
-	Ended        bool  `json:"ended,omitempty"` // instead of a page: the walk came to no end, and nobody goes on with it
+	Requests     int   `json:"requests,omitempty"` // sent upstream for this page, retries included; at least one was
+	Ended        bool  `json:"ended,omitempty"`    // instead of a page: the walk came to no end, and nobody goes on with it
 	// A walk of this chunk, the one that ended here or one before, has contradicted itself and was begun again for that: it is not
 	// a second time.
 	Restarted bool      `json:"restarted,omitempty"`
@@ -54,6 +55,7 @@ func (m *Page) Validate() error {
 		field("parts", checkParts(m.Parts)),
 		checkCount("claimed_rows", m.ClaimedRows),
 		checkCount("claimed_pages", m.ClaimedPages),
+		checkCount("requests", int64(m.Requests)),
 		field("ended", m.checkEnded()),
 		field("attempt", CheckName(m.Attempt)),
 		field("worker", CheckName(m.Worker)),

@@ -68,6 +68,7 @@ type Query struct {
 	StuckAt     int           `json:"stuck_at,omitempty"`   // results that there were then
 	MaxRows     int64         `json:"max_rows,omitempty"`   // the table has no more rows than these, the first ones; 0: all
 	AllowBad    bool          `json:"allow_bad,omitempty"`  // values that do not convert are no reason to call the table wrong
+	Killed      bool          `json:"killed,omitempty"`     // a process that ran it ended without a word: requests of it may be counted nowhere
 	Stop        *Stop         `json:"stop,omitempty"`
 	Created     time.Time     `json:"created"`
 	Updated     time.Time     `json:"updated"`
@@ -184,8 +185,9 @@ type Progress struct {
 	Waiting   int       `json:"waiting"`           // items with the workers or on the way to them
 	Rows      int64     `json:"rows"`
 	Pages     int64     `json:"pages"`
-	Requests  int64     `json:"requests"` // as told by results and interruptions
-	Bytes     int64     `json:"bytes"`    // of rows, before compression
+	Requests  int64     `json:"requests"`                    // as told by results, stored pages and interruptions
+	AtLeast   bool      `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
+	Bytes     int64     `json:"bytes"`                       // of rows, before compression
 	Updated   time.Time `json:"updated"`
 }
 

@@ -36,7 +36,8 @@ type ResultHeader struct {
 	Outcome     Outcome       `json:"outcome"`
 	Rows        int64         `json:"rows"`
 	Pages       int           `json:"pages"`
-	Requests    int           `json:"requests"` // sent upstream for this chunk by the attempt that committed it, retries included
+	Requests    int           `json:"requests"`            // sent upstream by the attempt that committed it, and for the stored pages that it went on behind; retries included
+	Uncounted   bool          `json:"uncounted,omitempty"` // attempts before may have sent requests that are counted nowhere
 	Columns     []string      `json:"columns,omitempty"`
 	Bytes       int64         `json:"bytes"`                  // of the rows, before compression
 	SHA256      string        `json:"sha256"`                 // of the rows, before compression, in hex

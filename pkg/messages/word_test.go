@@ -78,7 +78,7 @@ func words() []word {
 		}, messages.DecodeItem),
 		wordOf("result", &messages.ResultHeader{
 			V: 1, Query: "q1", Run: 2, Position: "17", Outcome: messages.OutcomeRows, Rows: 3, Pages: 2, Requests: 4,
-			Columns: []string{"time", "value"}, Bytes: 120, SHA256: digest, Parts: 2, Walk: "a0", StoredPages: 1, Doubted: true, Attempt: "a1",
+			Columns: []string{"time", "value"}, Bytes: 120, SHA256: digest, Parts: 2, Walk: "a0", StoredPages: 1, Doubted: true, Uncounted: true, Attempt: "a1",
 			Worker: "w1", Generation: 9,
 			Started: noon(1), Finished: noon(2), SlotWait: time.Millisecond, Upstream: time.Second,
 		}, messages.DecodeResultHeader),
@@ -96,7 +96,7 @@ func words() []word {
 		}}}, messages.DecodeExecutions),
 		wordOf("query", &messages.Query{
 			V: 1, ID: "q1", Name: "gauges", Service: "rivers", Collection: "daily", Definition: digest, Spec: digest, Fingerprint: digest,
-			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, InFlight: 4, StuckSince: noon(1), StuckAt: 3,
+			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, InFlight: 4, StuckSince: noon(1), StuckAt: 3, Killed: true,
 			Stop: &messages.Stop{
 				Kind: "quota", Position: "17", Status: 429, Class: "quota", Reason: "over the hourly limit", Hint: "wait",
 				Until: noon(9), At: noon(1),
@@ -104,7 +104,7 @@ func words() []word {
 			Created: noon(0), Updated: noon(1),
 		}, messages.DecodeQuery),
 		wordOf("progress", &messages.Progress{
-			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Doubted: 1, Waiting: 3, Rows: 100, Pages: 12, Requests: 14, Bytes: 5000, Updated: noon(1),
+			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Doubted: 1, Waiting: 3, Rows: 100, Pages: 12, Requests: 14, AtLeast: true, Bytes: 5000, Updated: noon(1),
 		}, messages.DecodeProgress),
 		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second, Adapter: "soap"}, messages.DecodeService),
 		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Status: 429, Reason: "over the limit", Worker: "w1", At: noon(1)}, messages.DecodeGate),
@@ -124,7 +124,7 @@ func words() []word {
 		}, messages.DecodePlanSummary),
 		wordOf("page", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 3, Rows: 2, Columns: []string{"time", "value"}, NextBytes: 40,
-			Bytes: 120, SHA256: digest, Parts: 1, ClaimedRows: 250_000, ClaimedPages: 5, Restarted: true, Attempt: "a1", Worker: "w1", Fetched: noon(1),
+			Bytes: 120, SHA256: digest, Parts: 1, ClaimedRows: 250_000, ClaimedPages: 5, Requests: 2, Restarted: true, Attempt: "a1", Worker: "w1", Fetched: noon(1),
 		}, messages.DecodePage),
 		wordOf("ended", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 4, SHA256: digest, Ended: true, Attempt: "a1", Worker: "w1",

@@ -36,7 +36,7 @@ func Divide(c *service.Collection, values service.Values, opts Options) (Plan, e
 		collection: c, params: c.Parameters(), values: values, opts: opts,
 		grid: &grid{fixed: service.Values{}}, scales: map[*axis]*scale{},
 	}
-	for _, step := range []func() error{d.lay, d.count, d.pack, d.count, d.refine, d.verify, d.restore} {
+	for _, step := range []func() error{d.lay, d.checkLists, d.count, d.pack, d.count, d.refine, d.verify, d.restore} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (d *division) pack() error {
 	if err != nil {
 		return err
 	}
-	fits := total.fits(roomOf(d.collection.Limits))
+	fits := total.fits(roomOf(d.collection.Limits)) && !d.holdsTooMany(whole)
 	switch packs := d.packs(); {
 	case fits && (len(packs) == 0 || d.excess(whole) == 0):
 		return nil

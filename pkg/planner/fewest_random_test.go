@@ -45,6 +45,9 @@ func randomLists(t *testing.T, seed int64) (*service.Collection, []string, servi
 	if r.IntN(3) == 0 {
 		c.Limits.RequestBytes = 100 + r.IntN(300)
 	}
+	if r.IntN(3) == 0 {
+		c.Limits.Values = 1 + r.IntN(4)
+	}
 	return c, names, values
 }
 

@@ -104,6 +104,11 @@ func within(t tb, c *service.Collection, values service.Values) bool {
 		t.Fatal(err)
 	}
 	l := c.Limits
+	for _, list := range values {
+		if l.Values > 0 && len(list) > l.Values {
+			return false
+		}
+	}
 	return (l.URLBytes == 0 || len(request.URL) <= l.URLBytes) && (l.BodyBytes == 0 || len(request.Body) <= l.BodyBytes) &&
 		(l.RequestBytes == 0 || request.Size() <= l.RequestBytes)
 }
@@ -157,6 +162,7 @@ func TestNoDivisionOfSeveralAxesHasFewerRequests(t *testing.T) {
 				c.Limits.URLBytes = drawLimit(t, shape.url, "url_bytes")
 				c.Limits.BodyBytes = drawLimit(t, shape.body, "body_bytes")
 				c.Limits.RequestBytes = drawLimit(t, shape.total, "request_bytes")
+				c.Limits.Values = drawLimit(t, [2]int{1, 5}, "values")
 				whole := service.Values{}
 				for _, axis := range shape.axes {
 					most := map[bool]int{true: 4, false: 6}[len(shape.axes) > 2]

@@ -9,7 +9,7 @@ import (
 	"github.com/braidhq/braid/pkg/service"
 )
 
-// packRows cuts the pack and clauses axes with the fewest requests that the limits of bytes allow. Where those would give
+// packRows cuts the pack and clauses axes with the fewest requests that the limits of bytes and of values allow. Where those would give
 // more rows than their target, by the estimate, one axis gets shorter pieces, and others only when one is not enough; of the axes that
 // could it is the one that comes nearest to the target, and of several the one that costs the fewest requests.
 func (d *division) packRows() error {
@@ -19,7 +19,7 @@ func (d *division) packRows() error {
 	}
 	none := make([]int, len(packs))
 	for i, a := range packs {
-		none[i] = len(a.values)
+		none[i] = d.mostIn(a)
 	}
 	packed, err := d.packBytes(none)
 	if err != nil {

@@ -31,6 +31,15 @@ type Run struct {
 	stop        *messages.Stop // the lowest interruption of this run
 	stoppedAt   time.Time
 	progress    messages.Progress
+	sent        int64 // requests that a progress record of this query has counted
+	walks       map[string]*walked
+}
+
+// walked is what is known of a walk over the pages of a position.
+type walked struct {
+	position messages.Position
+	requests int64
+	ended    bool
 }
 
 // NewRun begins run number of a query of total positions.
@@ -40,6 +49,7 @@ func NewRun(query string, number, total int, limits Limits) *Run {
 		failed:      map[messages.Position]*messages.Failure{},
 		outstanding: map[messages.Position]struct{}{},
 		children:    newQueue(),
+		walks:       map[string]*walked{},
 		progress:    messages.Progress{V: messages.Version, Query: query, Run: number},
 	}
 	if limits.MaxRows > 0 {
@@ -69,6 +79,8 @@ func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 		failure = tooDeep()
 	}
 	if failure != nil && h.Run < r.number {
+		r.progress.Requests += int64(h.Requests)
+		r.progress.AtLeast = r.progress.AtLeast || h.Uncounted
 		return false
 	}
 	var news bool
@@ -93,6 +105,7 @@ func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 		r.progress.Rows += h.Rows
 		r.progress.Pages += int64(h.Pages)
 		r.progress.Requests += int64(h.Requests)
+		r.progress.AtLeast = r.progress.AtLeast || h.Uncounted
 		r.progress.Bytes += h.Bytes
 		if h.Doubted {
 			r.progress.Doubted++
@@ -151,6 +164,38 @@ func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
 	if r.stoppedAt.IsZero() {
 		r.stoppedAt = now
 	}
+}
+
+// Page takes in a stored page. Its requests count until its position has rows, or is split: that result counts them. A failure does not.
+func (r *Run) Page(m *messages.Page) {
+	w := r.walks[m.Walk]
+	if w == nil {
+		w = &walked{position: m.Position}
+		r.walks[m.Walk] = w
+	}
+	if m.Ended {
+		w.ended = true // whoever ended it has counted them
+		return
+	}
+	w.requests += int64(max(1, m.Requests))
+}
+
+// Sent tells the run how many requests a progress record of the query has counted: there were no fewer, whatever is stored of
+// them. killed: a process that ran the query ended without a word, and what it sent last is counted nowhere.
+func (r *Run) Sent(requests int64, killed bool) {
+	r.sent = max(r.sent, requests)
+	r.progress.AtLeast = r.progress.AtLeast || killed
+}
+
+// requests counts what was sent as far as anything tells.
+func (r *Run) requests() int64 {
+	n := r.progress.Requests
+	for _, w := range r.walks {
+		if !w.ended && r.done.of(w.position) == noResult {
+			n += w.requests
+		}
+	}
+	return max(n, r.sent)
 }
 
 // precedes orders interruptions: quota before service, since it alone names a time; then the lowest position.
@@ -248,6 +293,6 @@ func (r *Run) Enough() bool {
 func (r *Run) Progress(now time.Time) *messages.Progress {
 	p := r.progress
 	p.Completed, p.Split, p.Failed = r.done.Roots(), r.done.Splits(), len(r.failed)
-	p.Waiting, p.Updated = len(r.outstanding), now
+	p.Waiting, p.Updated, p.Requests = len(r.outstanding), now, r.requests()
 	return &p
 }

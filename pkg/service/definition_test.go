@@ -145,6 +145,7 @@ func TestAWrongDefinitionIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"default", []string{"default: overlap", "default: overlpa"}, `the value "overlpa" is not allowed; did you mean "overlap"?`},
 		{"path language", []string{"'$.data[*]'", "'$..data'"}, `"$..data" is not a path`},
 		{"list path", []string{"'$.data[*]'", "'$.data'"}, `does not name one list`},
+		{"values", []string{"{page_rows: 500}", "{page_rows: 500, values: -1}"}, `rivers.yaml:12: limits.values: -1 is out of bounds, want 0 to 1000000`},
 		{"limits", []string{"{page_rows: 500}", "{page_rows: 500, in_flight: 0}"}, `rivers.yaml:12: limits.in_flight: 0 is out of bounds, want 1 to 1024`},
 		{"no collection", []string{"collections:\n  gauges:", "x:\n  gauges:"}, `the key "collections" is missing`},
 	}
@@ -246,4 +247,11 @@ func FuzzParseNeverPanics(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTheNumberOfValuesInARequestIsALimit(t *testing.T) {
+	c := gauges(t, "    rows: {format: json", "    limits: {values: 100}\n    rows: {format: json")
+	if c.Limits.Values != 100 {
+		t.Errorf("limits %+v", c.Limits)
+	}
 }

@@ -11,6 +11,7 @@ type Limits struct {
 	URLBytes      int   `yaml:"url_bytes"`      // whole URL as sent, escaped
 	BodyBytes     int   `yaml:"body_bytes"`     // request body
 	RequestBytes  int   `yaml:"request_bytes"`  // URL and body together
+	Values        int   `yaml:"values"`         // values of one parameter in a request
 	PageRows      int   `yaml:"page_rows"`      // rows asked per page
 	InFlight      int   `yaml:"in_flight"`      // requests in flight over all workers; of the service, not of a collection
 	ResponseBytes int64 `yaml:"response_bytes"` // largest page accepted
@@ -25,6 +26,7 @@ func defaultLimits() Limits {
 const (
 	maxURLBytes      = 64 << 10
 	maxBodyBytes     = 512 << 10
+	maxValues        = 1_000_000
 	maxPageRows      = 10_000_000
 	maxInFlight      = 1024
 	maxResponseBytes = 2 << 30
@@ -42,6 +44,7 @@ func decodeLimits(n strictyaml.Node) Limits {
 	if limits.RequestBytes != 0 {
 		checkRange(n.At("request_bytes"), int64(limits.RequestBytes), 64, maxURLBytes+maxBodyBytes)
 	}
+	checkRange(n.At("values"), int64(limits.Values), 0, maxValues)
 	checkRange(n.At("page_rows"), int64(limits.PageRows), 0, maxPageRows)
 	checkRange(n.At("in_flight"), int64(limits.InFlight), 1, maxInFlight)
 	checkRange(n.At("response_bytes"), limits.ResponseBytes, 1<<10, maxResponseBytes)

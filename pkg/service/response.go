@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/braidhq/braid/pkg/cql2"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -59,7 +60,7 @@ func (c GiveUpClass) class() Class {
 func (c *Collection) Classify(status int, header map[string][]string, body []byte) (class, givesUpAs Class) {
 	document := sync.OnceValue(func() gjson.Result {
 		text := bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-		if depth(text) > maxJSONDepth || !json.Valid(text) {
+		if cql2.Depth(text) > maxJSONDepth || !json.Valid(text) {
 			return gjson.Result{}
 		}
 		return gjson.ParseBytes(text)

@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/braidhq/braid/pkg/cql2"
 )
 
 const maxJSONDepth = 64
 
 // parseJSON reads UTF-8 text as one JSON document without white space between its tokens.
 func parseJSON(text []byte) (gjson.Result, error) {
-	if depth(text) > maxJSONDepth {
+	if cql2.Depth(text) > maxJSONDepth {
 		return gjson.Result{}, badPage("the JSON is nested deeper than %d levels", maxJSONDepth)
 	}
 	var compact bytes.Buffer
@@ -22,26 +24,6 @@ func parseJSON(text []byte) (gjson.Result, error) {
 		return gjson.Result{}, notRows(formatJSON, text, err.Error(), err)
 	}
 	return gjson.Parse(compact.String()), nil
-}
-
-// depth is the deepest nesting of objects and lists; it reads anything and judges nothing else.
-func depth(body []byte) int {
-	level, deepest, quoted := 0, 0, false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // writeList writes the items of the list that the rule names.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/braidhq/braid/pkg/cql2"
 )
 
 // writeLines writes one row a line. Blank lines are passed over; a last line without its end counts when it is whole.
@@ -16,7 +18,7 @@ func (w *rowWriter) writeLines(text []byte) error {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if depth(line) > maxJSONDepth {
+		if cql2.Depth(line) > maxJSONDepth {
 			return badPage("line %d: the JSON is nested deeper than %d levels", number, maxJSONDepth)
 		}
 		var compact bytes.Buffer
