@@ -267,10 +267,17 @@ func (a *app) described(s *messages.Status, outputs []written) error {
 // describe tells what was dropped or could not be read, and whether there were bad values.
 func (a *app) describe(r *frame.Report) (bad bool) {
 	if r.Duplicates > 0 {
-		a.line("merged", "%s that came more than once", count(r.Duplicates, "row"))
+		differing := ""
+		if r.Different > 0 {
+			differing = fmt.Sprintf("; %s differed from the one that stayed", thousands(r.Different))
+		}
+		a.line("merged", "%s that came more than once%s", count(r.Duplicates, "row"), differing)
 	}
 	if len(r.Unknown) > 0 {
 		a.line("unknown", "fields that the service definition does not declare, kept as text: %v", r.Unknown)
+	}
+	for _, m := range r.Moved {
+		a.line("note", "column %s of the service is called %s: finalize makes one of its name", messages.Text(m.Name), messages.Text(m.As))
 	}
 	for _, name := range r.Absent {
 		a.line("note", "column %s was never sent by the service", messages.Text(name))

@@ -66,9 +66,9 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &yaml), errors.As(err, &values),
 		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, messages.ErrNotFound, messages.ErrName, braid.ErrUnknownService,
 			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
-			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat):
+			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat, output.ErrNoGeometry):
 		return exitUsage
-	case is(err, query.ErrIncomplete, messages.ErrDamaged, output.ErrTarget):
+	case is(err, query.ErrIncomplete, query.ErrTable, messages.ErrDamaged, output.ErrTarget):
 		return exitIncomplete
 	case is(err, messages.ErrStoreFull):
 		return exitPaused

@@ -24,7 +24,7 @@ type Export struct {
 func (e *Export) Close() error { return e.Table.Close() }
 
 // Export builds the query's table from its results in position order, without any request upstream. With partial, what
-// is missing is left out; without, the error wraps query.ErrIncomplete. A result that is lost or damaged is never passed over: its
+// is missing is left out; without, the error wraps query.ErrIncomplete. Rows that contradict what is declared wrap query.ErrTable. A result that is lost or damaged is never passed over: its
 // position becomes pending again, the query interrupted, and the error wraps messages.ErrDamaged. One that a newer Braid has
 // written is left alone, and the error wraps messages.ErrVersion.
 func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Export, error) {
@@ -57,8 +57,11 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 		}
 		return nil, errors.Join(c.reopen(ctx, q, damaged), err)
 	}
-	if errors.Is(err, frame.ErrShape) {
+	switch {
+	case errors.Is(err, frame.ErrShape):
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	case errors.Is(err, frame.ErrUnknownField), errors.Is(err, frame.ErrDifferentDuplicates), errors.Is(err, frame.ErrBadRow):
+		err = fmt.Errorf("%w: %w", query.ErrTable, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("table of %s: %w", q.ID, err)

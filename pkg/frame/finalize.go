@@ -38,6 +38,7 @@ type finalizer struct {
 	view   []viewColumn
 	known  *Columns
 	absent []string // columns that were named and that no row has
+	moved  []Moved  // columns that gave way to one that a step makes
 	stages []*stage
 }
 
@@ -109,7 +110,28 @@ func (f *finalizer) find(what, name string) (viewColumn, error) {
 	return viewColumn{Column: Column{name, t, presence != Undeclared}, source: noSource, absent: true}, nil
 }
 
+// giveWay gives another name to an undeclared column that has the one that a step makes. What a service sends besides what is
+// declared must not make a table impossible once all of it has been fetched.
+func (f *finalizer) giveWay(name string) {
+	i := f.place(name)
+	if i < 0 || f.view[i].Declared {
+		return
+	}
+	as := name
+	for f.place(as) >= 0 {
+		as += "_source"
+	}
+	f.view = slices.Clone(f.view)
+	f.view[i].Name = as
+	f.moved = append(f.moved, Moved{Name: name, As: as})
+}
+
 func (f *finalizer) rename(names map[string]string) error {
+	for old, name := range sorted(names) {
+		if _, renamed := names[name]; !renamed && f.place(old) >= 0 {
+			f.giveWay(name)
+		}
+	}
 	var renamed []viewColumn
 	for _, c := range f.view {
 		if name, ok := names[c.Name]; ok {
@@ -173,7 +195,8 @@ func (f *finalizer) add(constants map[string]string) error {
 		if name == "" {
 			return errors.New("add: an empty name")
 		}
-		if slices.ContainsFunc(f.view, func(c viewColumn) bool { return c.Name == name }) {
+		f.giveWay(name)
+		if f.place(name) >= 0 {
 			return fmt.Errorf("add: there is a column %q already; drop or rename it first", name)
 		}
 		f.view = append(slices.Clip(f.view), viewColumn{Column: Column{name, Text, true}, source: noSource, constant: text})

@@ -80,7 +80,7 @@ func buildWithin(ctx context.Context, m memory, shape Shape, seen []string, chun
 	}
 	t := &Table{
 		view: f.view, columns: len(l.columns), leftOut: roaring64.New(), rows: newSorter(scratch, m.rows),
-		Report: Report{Unknown: l.unknown, Absent: f.absent},
+		Report: Report{Unknown: l.unknown, Absent: f.absent, Moved: f.moved},
 	}
 	for _, c := range f.view {
 		t.Columns = append(t.Columns, c.Column)

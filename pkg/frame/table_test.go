@@ -262,6 +262,18 @@ func TestDuplicatesFollowTheirRule(t *testing.T) {
 	}
 }
 
+func TestDuplicatesThatDifferAreCounted(t *testing.T) {
+	shape := Shape{Fields: []Field{{Name: "k", Type: Text}, {Name: "t", Type: Date}}, Key: []string{"k"}}
+	rows := []string{`{"k":"a","t":"2024-01-01"}`, `{"k":"a","t":"2024-01-01"}`, `{"k":"a","t":"2024-01-02"}`, `{"k":"b"}`, `{"k":"b"}`}
+	if r := build(t, shape, []string{"k", "t"}, rows...).Report; r.Duplicates != 3 || r.Different != 1 {
+		t.Errorf("keep first: %+v", r)
+	}
+	shape.OnDuplicate, shape.NewestBy = KeepNewest, "t"
+	if r := build(t, shape, []string{"k", "t"}, rows...).Report; r.Duplicates != 3 || r.Different != 1 {
+		t.Errorf("newest: %+v", r)
+	}
+}
+
 func TestAKeyPartThatNoRowHasNeverMakesDifferentRowsOne(t *testing.T) {
 	// A declared column is in every table; what counts is whether the service sends it.
 	declared := []Field{{Name: "id", Type: Text}, {Name: "v", Type: Text}, {Name: "year", Type: Text}, {Name: "m", Type: Int64}}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -85,10 +86,13 @@ func firstNotUTF8(data []byte) int {
 }
 
 // readLines reads one value a line. A file that is called like a table is one, and so is one whose first line has a separator:
-// its first line names columns, and a name would be asked for like a value.
+// its first line names columns, and a name would be asked for like a value; only when the first two lines are written alike, as 01646500
+// and 01646501, it is a list of values after all.
 func (f *ValueFile) readLines(data []byte, fix, parameter string) (list fileValues, errs []error) {
+	second := secondValue(data)
 	isHeader := func(value string) bool {
-		return f.isTable() || strings.ContainsAny(value, separators) || strings.EqualFold(value, parameter) || strings.EqualFold(value, "site_no")
+		return strings.ContainsAny(value, separators) || strings.EqualFold(value, parameter) || strings.EqualFold(value, "site_no") ||
+			f.isTable() && !alike(value, second)
 	}
 	line := 0
 	for text := range strings.Lines(string(data)) {
@@ -101,6 +105,35 @@ func (f *ValueFile) readLines(data []byte, fix, parameter string) (list fileValu
 		list.add(value, line)
 	}
 	return list, nil
+}
+
+// secondValue is the second line that is not blank.
+func secondValue(data []byte) string {
+	seen := 0
+	for text := range strings.Lines(string(data)) {
+		if value := strings.TrimSpace(text); value != "" {
+			if seen++; seen == 2 {
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+// alike tells whether two texts are values of one kind: written with digits, letters and other signs in the same places. The name
+// of a column above such values is not.
+func alike(a, b string) bool {
+	kind := func(r rune) rune {
+		switch {
+		case '0' <= r && r <= '9':
+			return '0'
+		case unicode.IsLetter(r):
+			return 'a'
+		}
+		return r
+	}
+	digits := func(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
+	return digits(a) && strings.Map(kind, a) == strings.Map(kind, b)
 }
 
 // isTable tells whether the file is called like a table.

@@ -62,6 +62,7 @@ func domainKinds() []Kind {
 		{"query-state", 409, "Not possible in the query's present state", "look at the query's status", query.ErrState},
 		{"plan-changed", 409, "The plan differs from the one that the query was begun with", "finish it with the version that began it, or run it anew", query.ErrFingerprint},
 		{"query-incomplete", 409, "The query is not complete", "resume the query, or ask for the results with partial=true", query.ErrIncomplete},
+		{"table-impossible", 422, "The table cannot be made of these rows", "correct the service definition, and run the query with it anew", query.ErrTable},
 		{"results-damaged", 409, "Stored results are lost or damaged", "resume the query: it fetches them again", messages.ErrDamaged},
 		{"store-full", 507, "The message store is full", "give NATS more space, or remove queries that are done with", messages.ErrStoreFull},
 		{"store-unreachable", 503, "NATS is not reachable", "start NATS, or wait until it is back; no work is lost", messages.ErrUnreachable},
