@@ -72,7 +72,17 @@ func TestWaitGoesThroughAQuotaPauseByItself(t *testing.T) {
 		Latency: 20 * time.Millisecond, Quota: simulator.Quota{Limit: 20, Window: 4 * time.Second, RetryAfter: true},
 	})
 	d := newDesk(t, up)
-	d.run("run", example(t, "daily-flow.yaml"), "--wait", "-o", "out.csv").mustExit(t, 0)
+	p := d.braid("run", example(t, "daily-flow.yaml"), "--wait", "-o", "out.csv")
+	up.saw(t, 20) // it has the data directory
+	told := false
+	eventually(t, limit, "status that tells of the wait", func() bool {
+		told = told || strings.Contains(d.run("status").stdout, "by itself")
+		return told || !p.running()
+	})
+	if !told {
+		t.Error("status never said that the process waits")
+	}
+	p.wait(limit).mustExit(t, 0)
 	if n := len(readCSV(t, d.read("out.csv"))); n != exampleSites*exampleDays {
 		t.Errorf("%d rows, want %d", n, exampleSites*exampleDays)
 	}
