@@ -345,3 +345,20 @@ func TestATableWithoutAColumnIsRefusedAndItsColumnsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestALineOfATableThatIsWrittenLikeTheNextIsAValue(t *testing.T) {
+	for text, want := range map[string]int{
+		"01646500\n01646501\n":             2,
+		"\nUSGS-01646500\n\nUSGS-01646501": 2,
+		"01646500\n":                       0, // which may be a name
+		"WI\nMN\n":                         0, // likewise
+		"site_no\n01646500\n":              0,
+		"site1\n01646500\n01646501\n":      0,
+		"01646500,1\n01646501,2\n":         0,
+	} {
+		list, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge")
+		if len(list.values) != want || (len(errs) == 0) != (want > 0) {
+			t.Errorf("%q: %v, %v", text, list.values, errs)
+		}
+	}
+}
