@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +28,9 @@ type desk struct {
 	spec     *query.Spec
 	waitUpTo *time.Duration
 	statuses []*messages.Status
-	table    func(ctx context.Context, w io.Writer) error
+	content  io.ReadSeeker // of the table
+	etag     string
+	closed   atomic.Int64 // tables
 	report   frame.Report
 	tableID  string
 	panics   bool
@@ -86,18 +89,17 @@ func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpa
 	if d.err != nil {
 		return nil, d.err
 	}
-	write := d.table
-	if write == nil {
-		write = func(_ context.Context, w io.Writer) error {
-			_, err := io.WriteString(w, "a,b\n1,2\n")
-			return err
-		}
+	content := d.content
+	if content == nil {
+		content = strings.NewReader("a,b\n1,2\n")
 	}
 	tableID := d.tableID
 	if tableID == "" {
 		tableID = "q1"
 	}
-	return &httpapi.Table{Query: tableID, Report: d.report, Write: write}, nil
+	return &httpapi.Table{
+		Query: tableID, Report: d.report, ETag: d.etag, Content: content, Close: func() { d.closed.Add(1) },
+	}, nil
 }
 
 func (d *desk) handler(cfg httpapi.Config) http.Handler {

@@ -34,16 +34,18 @@ type Views interface {
 
 // Tables gives the tables of queries.
 type Tables interface {
-	// Table builds a query's table in a format; with partial, of what there is. Nothing is written yet.
+	// Table builds a query's table in a format; with partial, of what there is.
 	Table(ctx context.Context, id, format string, partial bool) (*Table, error)
 }
 
-// Table is a table that is ready to be written, once.
+// Table is a written table.
 type Table struct {
 	Query       string // the whole id; names the file
 	Report      frame.Report
 	ContentType string // empty: that of the format
-	Write       func(ctx context.Context, w io.Writer) error
+	ETag        string // strong, with its quotes: equal ones are equal bytes. Empty: what is asked for next may be another table
+	Content     io.ReadSeeker
+	Close       func() // once it has been sent
 }
 
 // Ports are the API's connections to what it shows.

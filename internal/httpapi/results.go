@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -31,8 +31,8 @@ func contentTypes() map[string]string {
 
 func (a *api) routeResults() {
 	op := a.operation("get-results", http.MethodGet, resultsPath, "Get the table of a query")
-	op.Description = "The table is streamed; an answer that breaks off is no table. The header " + contract.ReportHeader +
-		" carries, as JSON, what became of the rows."
+	op.Description = "The table, or with the header Range a part of it, so that Parquet is read column by column. What is shorter than " +
+		"its Content-Length is no table. The header " + contract.ReportHeader + " carries, as JSON, what became of the rows."
 	answer := &huma.Response{Description: "The table", Content: map[string]*huma.MediaType{}, Headers: map[string]*huma.Param{
 		contract.ReportHeader: {Schema: &huma.Schema{Type: huma.TypeString}},
 	}}
@@ -40,6 +40,9 @@ func (a *api) routeResults() {
 		answer.Content[contentType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	op.Responses["200"] = answer
+	op.Responses["206"] = &huma.Response{Description: "The part of the table that was asked for", Content: answer.Content, Headers: answer.Headers}
+	op.Responses["304"] = &huma.Response{Description: "The table is the one whose ETag was given"}
+	op.Responses["416"] = &huma.Response{Description: "The table has no such part"}
 	huma.Register(a.huma, op, a.results)
 }
 
@@ -54,11 +57,12 @@ func (a *api) results(ctx context.Context, in *resultsInput) (*huma.StreamRespon
 	}
 	header, err := tableHeader(table, in)
 	if err != nil {
+		table.Close()
 		return nil, a.failure("get results", err)
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
-		a.stream(w, r, table, header)
+		send(w, r, table, header)
 	}}, nil
 }
 
@@ -85,47 +89,25 @@ func tableHeader(table *Table, in *resultsInput) (http.Header, error) {
 	return header, nil
 }
 
-// stream writes the table. Until its first byte a failure is a problem like any other; from then on the status is sent,
-// and only a connection that breaks tells the reader that what came is not the table.
-func (a *api) stream(w http.ResponseWriter, r *http.Request, table *Table, header http.Header) {
-	body := &tableBody{w: w, header: header}
-	if r.Method == http.MethodHead {
-		body.begin()
-		return
+// send answers with the table, or with the part of it that was asked for (RFC 9110, 14). All of it has been written, so that its
+// size is told first: who receives less knows.
+func send(w http.ResponseWriter, r *http.Request, table *Table, header http.Header) {
+	defer table.Close()
+	maps.Copy(w.Header(), header)
+	if table.ETag == "" {
+		r.Header.Del("Range") // of a table that may be another one next time there are no parts
+		w = wholeOnly{w}
+	} else {
+		w.Header().Set("ETag", table.ETag)
 	}
-	err := table.Write(r.Context(), body)
-	if err == nil {
-		body.begin()
-		return
-	}
-	if !body.begun {
-		writeProblem(w, a.failure("write results", err))
-		return
-	}
-	if !errors.Is(err, context.Canceled) {
-		a.log.Error("results broke off; the connection is cut", "query", table.Query, "error", err)
-	}
-	panic(http.ErrAbortHandler)
+	http.ServeContent(w, r, "", time.Time{}, table.Content)
 }
 
-// tableBody sends the header with the table's first bytes.
-type tableBody struct {
-	w      http.ResponseWriter
-	header http.Header
-	begun  bool
-}
+// wholeOnly says that no parts can be asked for.
+type wholeOnly struct{ http.ResponseWriter }
 
-func (b *tableBody) begin() {
-	if b.begun {
-		return
-	}
-	b.begun = true
-	maps.Copy(b.w.Header(), b.header)
-	b.w.WriteHeader(http.StatusOK)
-}
-
-// Write sends p.
-func (b *tableBody) Write(p []byte) (int, error) {
-	b.begin()
-	return b.w.Write(p)
+// WriteHeader is http.ResponseWriter's.
+func (w wholeOnly) WriteHeader(status int) {
+	w.Header().Set("Accept-Ranges", "none")
+	w.ResponseWriter.WriteHeader(status)
 }

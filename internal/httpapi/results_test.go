@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,23 +42,28 @@ func TestATableOfAnUnsafeIDIsNotSent(t *testing.T) {
 	wantProblem(t, response, body, contract.Internal)
 }
 
-func TestATableThatFailsBeforeItsFirstByteIsAProblem(t *testing.T) {
-	d := &desk{table: func(context.Context, io.Writer) error { return fmt.Errorf("read: %w", messages.ErrDamaged) }}
-	response, body := ask(t, serve(t, d, httpapi.Config{}), "GET", "/v1/queries/q1/results", "")
+func TestATableThatCannotBeMadeIsAProblem(t *testing.T) {
+	response, body := ask(t, serve(t, &desk{err: fmt.Errorf("read: %w", messages.ErrDamaged)}, httpapi.Config{}), "GET", "/v1/queries/q1/results", "")
 	wantProblem(t, response, body, "results-damaged")
 	if response.Header.Get(contract.ReportHeader) != "" || response.Header.Get("Content-Disposition") != "" {
 		t.Errorf("the problem has a table's headers: %v", response.Header)
 	}
 }
 
+// brokenContent is a table that can be read up to a point.
+type brokenContent struct{ *strings.Reader }
+
+func (b brokenContent) Read(p []byte) (int, error) {
+	if at := b.Size() - int64(b.Len()); at >= b.Size()/2 {
+		return 0, errors.New("planted")
+	}
+	return b.Reader.Read(p[:min(len(p), b.Len()/4+1)])
+}
+
 func TestATableThatFailsUnderWayNeverEndsProperly(t *testing.T) {
 	for name, size := range map[string]int{"small": 10, "larger than every buffer": 1 << 20} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{table: func(_ context.Context, w io.Writer) error {
-				_, err := io.WriteString(w, strings.Repeat("x", size))
-				return errors.Join(err, errors.New("planted"))
-			}}
-			server := serve(t, d, httpapi.Config{})
+			server := serve(t, &desk{content: brokenContent{strings.NewReader(strings.Repeat("x", size))}, etag: `"x"`}, httpapi.Config{})
 			request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/v1/queries/q1/results", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -76,13 +80,63 @@ func TestATableThatFailsUnderWayNeverEndsProperly(t *testing.T) {
 	}
 }
 
-func TestAHeadRequestWritesNoTable(t *testing.T) {
-	d := &desk{table: func(context.Context, io.Writer) error {
-		t.Error("the table was written")
-		return nil
-	}}
-	response, _ := ask(t, serve(t, d, httpapi.Config{}), "HEAD", "/v1/queries/q1/results", "")
-	if response.StatusCode != 200 || response.Header.Get(contract.ReportHeader) == "" {
-		t.Errorf("got %s %v", response.Status, response.Header)
+// part asks for the results with some headers.
+func part(t *testing.T, d *desk, method string, header http.Header) (*http.Response, string) {
+	t.Helper()
+	server := serve(t, d, httpapi.Config{})
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/v1/queries/q1/results", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = header
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(body)
+}
+
+func TestPartsOfATableAreSentAsAsked(t *testing.T) {
+	const whole = "a,b\n1,2\n"
+	for _, c := range []struct {
+		method string
+		header http.Header
+		status int
+		body   string
+		length string
+	}{
+		{"HEAD", http.Header{}, 200, "", "8"},
+		{"GET", http.Header{}, 200, whole, "8"},
+		{"GET", http.Header{"Range": {"bytes=2-4"}}, 206, "b\n1", "3"},
+		{"GET", http.Header{"Range": {"bytes=-3"}}, 206, ",2\n", "3"},
+		{"GET", http.Header{"Range": {"bytes=2-4"}, "If-Range": {`"x"`}}, 206, "b\n1", "3"},
+		{"GET", http.Header{"Range": {"bytes=2-4"}, "If-Range": {`"before"`}}, 200, whole, "8"},
+		{"GET", http.Header{"Range": {"bytes=8-"}}, 416, "invalid range: failed to overlap\n", "33"},
+		{"GET", http.Header{"If-None-Match": {`"x"`}}, 304, "", ""},
+		{"GET", http.Header{"If-Match": {`"before"`}}, 412, "", "0"},
+	} {
+		d := &desk{etag: `"x"`}
+		response, body := part(t, d, c.method, c.header)
+		if response.StatusCode != c.status || body != c.body || response.Header.Get("Content-Length") != c.length {
+			t.Errorf("%s %v: %s %q of %s bytes, want %d %q of %s", c.method, c.header, response.Status, body, response.Header.Get("Content-Length"), c.status, c.body, c.length)
+		}
+		if got := response.Header.Get("Accept-Ranges"); got != "bytes" && c.status < 300 {
+			t.Errorf("%s %v: Accept-Ranges is %q", c.method, c.header, got)
+		}
+		if d.closed.Load() != 1 {
+			t.Errorf("%s %v: the table was not closed", c.method, c.header)
+		}
+	}
+}
+
+func TestATableThatMayChangeHasNoParts(t *testing.T) {
+	response, body := part(t, &desk{}, "GET", http.Header{"Range": {"bytes=2-4"}})
+	if response.StatusCode != 200 || body != "a,b\n1,2\n" || response.Header.Get("Accept-Ranges") != "none" || response.Header.Get("ETag") != "" {
+		t.Errorf("%s %q %v", response.Status, body, response.Header)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/braidhq/braid/internal/httpapi"
@@ -56,15 +57,23 @@ func started(ctx context.Context, t *testing.T, d *desk) (string, <-chan error) 
 	return "http://" + listener.Addr().String(), done
 }
 
+// heldContent is a table that is not read before goOn.
+type heldContent struct {
+	*strings.Reader
+	begun func()
+	goOn  chan struct{}
+}
+
+func (h *heldContent) Read(p []byte) (int, error) {
+	h.begun()
+	<-h.goOn
+	return h.Reader.Read(p)
+}
+
 func TestAStopLetsRequestsUnderWayEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	d := &desk{table: func(_ context.Context, w io.Writer) error {
-		close(begun)
-		<-goOn
-		_, err := io.WriteString(w, "whole")
-		return err
-	}}
+	d := &desk{content: &heldContent{Reader: strings.NewReader("whole"), begun: sync.OnceFunc(func() { close(begun) }), goOn: goOn}}
 	url, done := started(ctx, t, d)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

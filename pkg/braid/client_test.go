@@ -30,9 +30,9 @@ import (
 
 // desk answers for all of the API's ports, and remembers what it was asked.
 type desk struct {
-	err   error
-	asked []string
-	write func(w io.Writer) error
+	err     error
+	asked   []string
+	content io.ReadSeeker // of the table
 }
 
 func (d *desk) note(what string, args ...any) { d.asked = append(d.asked, fmt.Sprintf(what, args...)) }
@@ -79,8 +79,11 @@ func (d *desk) Ready(context.Context) error {
 
 func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpapi.Table, error) {
 	d.note("table %s %s %v", id, format, partial)
-	write := func(_ context.Context, w io.Writer) error { return d.write(w) }
-	return &httpapi.Table{Query: "q1", Report: sampleReport(), Write: write}, d.err
+	table := &httpapi.Table{Query: "q1", Report: sampleReport(), Content: d.content, ETag: `"x"`, Close: func() {}}
+	if table.Content == nil {
+		table.Content = strings.NewReader("")
+	}
+	return table, d.err
 }
 
 func sampleQuery() *messages.Query {
@@ -162,7 +165,7 @@ func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	}
 	for asked, call := range calls(t.Context()) {
 		t.Run(asked, func(t *testing.T) {
-			d := &desk{write: func(w io.Writer) error { _, err := io.WriteString(w, "a\n"); return err }}
+			d := &desk{content: strings.NewReader("a\n")}
 			got, err := call(d.served(t))
 			if err != nil || !slices.Equal(d.asked, []string{asked}) {
 				t.Fatalf("asked %q: %v", d.asked, err)
@@ -243,7 +246,7 @@ func TestWhatTheServerWouldRefuseIsNotSent(t *testing.T) {
 
 func TestATableIsWrittenAsItCame(t *testing.T) {
 	want := strings.Repeat("0123456789abcdef", 1<<16)
-	d := &desk{write: func(w io.Writer) error { _, err := io.WriteString(w, want); return err }}
+	d := &desk{content: strings.NewReader(want)}
 	var got bytes.Buffer
 	report, err := d.served(t).Table(t.Context(), "q1", "parquet", false, &got)
 	if err != nil || got.String() != want || report.Rows != 2 {
@@ -251,12 +254,19 @@ func TestATableIsWrittenAsItCame(t *testing.T) {
 	}
 }
 
+// brokenContent is a table that can be read up to a point.
+type brokenContent struct{ *strings.Reader }
+
+func (b brokenContent) Read(p []byte) (int, error) {
+	if at := b.Size() - int64(b.Len()); at >= b.Size()/2 {
+		return 0, errors.New("planted")
+	}
+	return b.Reader.Read(p[:min(len(p), b.Len()/4+1)])
+}
+
 func TestATableThatBrokeOffIsAnError(t *testing.T) {
 	for _, size := range []int{1, 1000, 100_000, 3 << 20} {
-		d := &desk{write: func(w io.Writer) error {
-			_, err := io.WriteString(w, strings.Repeat("x", size))
-			return errors.Join(err, errors.New("planted"))
-		}}
+		d := &desk{content: brokenContent{strings.NewReader(strings.Repeat("x", size))}}
 		if report, err := d.served(t).Table(t.Context(), "q1", "csv", false, io.Discard); !errors.Is(err, braid.ErrServer) {
 			t.Errorf("%d bytes: %+v, %v", size, report, err)
 		}
@@ -285,7 +295,7 @@ var errDiskFull = errors.New("disk full")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errDiskFull }
 
 func TestAWriterThatFailsIsNotTheServersFault(t *testing.T) {
-	d := &desk{write: func(w io.Writer) error { _, err := io.WriteString(w, "a\n"); return err }}
+	d := &desk{content: strings.NewReader("a\n")}
 	if _, err := d.served(t).Table(t.Context(), "q1", "csv", false, brokenWriter{}); !errors.Is(err, errDiskFull) || errors.Is(err, braid.ErrServer) {
 		t.Errorf("got %v", err)
 	}

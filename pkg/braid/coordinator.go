@@ -40,7 +40,7 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 		b.Close()
 		return nil, err
 	}
-	return &Local{engine: c, bus: b}, nil
+	return &Local{engine: c, bus: b, scratchDir: cfg.ScratchDir}, nil
 }
 
 func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {

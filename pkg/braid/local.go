@@ -31,8 +31,9 @@ type Coordinator interface {
 
 // Local is a Coordinator in this process. It is safe for concurrent use.
 type Local struct {
-	engine *coordinator.Coordinator
-	bus    *bus.Bus
+	engine     *coordinator.Coordinator
+	bus        *bus.Bus
+	scratchDir string
 }
 
 var _ Coordinator = (*Local)(nil)

@@ -2,14 +2,17 @@ package braid
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/query"
 )
 
@@ -26,6 +29,7 @@ type APIConfig struct {
 type API struct {
 	listener net.Listener
 	handler  http.Handler
+	shelf    *output.Shelf
 	log      *slog.Logger
 }
 
@@ -35,9 +39,14 @@ func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.api(listener, cfg), nil
+}
+
+func (l *Local) api(listener net.Listener, cfg APIConfig) *API {
+	shelf := output.NewShelf(l.scratchDir, time.Now)
 	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log},
-		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l}})
-	return &API{listener, handler, cfg.Log}, nil
+		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}})
+	return &API{listener, handler, shelf, cfg.Log}
 }
 
 // Address is where the API listens.
@@ -45,22 +54,40 @@ func (a *API) Address() string { return a.listener.Addr().String() }
 
 // Serve answers until ctx ends.
 func (a *API) Serve(ctx context.Context) error {
+	defer a.shelf.Close()
 	return httpapi.Serve(ctx, a.listener, a.handler, a.log)
 }
 
-type apiTables struct{ local *Local }
+// apiTables serves tables from a shelf.
+type apiTables struct {
+	local *Local
+	shelf *output.Shelf
+}
 
 func (t apiTables) Table(ctx context.Context, id, format string, partial bool) (*httpapi.Table, error) {
 	f, err := output.FormatOf("", format)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	e, err := t.local.Export(ctx, id, partial)
+	q, err := t.local.engine.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.Table{
-		Query: e.Query.ID, Report: e.Table.Report,
-		Write: func(ctx context.Context, w io.Writer) error { return output.Encode(ctx, w, f, e.Table, e.Meta) },
-	}, nil
+	// A query that has settled has one table until its record changes. One that runs has another at each moment.
+	settled := !q.State.Active()
+	key := fmt.Sprintf("%s %s %t %d %s %d", q.ID, f, partial, q.Run, q.State, q.Updated.UnixNano())
+	if !settled {
+		key += " " + rand.Text()
+	}
+	v, err := t.shelf.Volume(ctx, key, func(ctx context.Context, w io.Writer) (*frame.Report, error) {
+		return t.local.Table(ctx, q.ID, string(f), partial, w)
+	})
+	if err != nil {
+		return nil, err
+	}
+	table := &httpapi.Table{Query: q.ID, Report: v.Report, Content: v.Reader(), Close: v.Release}
+	if settled {
+		table.ETag = `"` + v.SHA256 + `"`
+	}
+	return table, nil
 }

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-
-	"github.com/braidhq/braid/internal/httpapi"
 )
 
 // socketName is the file in a data directory through which other processes of the same user speak to the one that has it.
@@ -30,9 +28,8 @@ func (l *Local) OpenSocket(ctx context.Context, dir string, cfg APIConfig) (*API
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("socket: %w", err), listener.Close())
 	}
-	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Log: cfg.Log},
-		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l}})
-	return &API{listener, handler, cfg.Log}, nil
+	cfg.Hosts = nil
+	return l.api(listener, cfg), nil
 }
 
 // NewSocketClient makes a client of the process that has the data directory. The error wraps ErrServer when there is none
