@@ -89,11 +89,9 @@ func (b *Bus) RemovePages(ctx context.Context, query string, p messages.Position
 }
 
 const (
-	orphansAtOnce  = 10_000 // attempts and walks that are remembered before they are removed
+	orphansAtOnce  = 1000 // attempts and walks that are remembered before they are removed
 	orphanPatience = 30 * time.Second
 )
-
-var errSeenAll = errors.New("all parts and pages have been seen")
 
 // RemoveOrphans removes what a query's attempts and walks have stored when keep does not want their ids: those that never
 // became a result. It reads the subjects of the query's parts and pages one after another, so that neither their number nor
@@ -106,43 +104,47 @@ func (b *Bus) RemoveOrphans(ctx context.Context, query string, keep func(id stri
 	if stream.CachedInfo().State.NumSubjects == 0 {
 		return nil
 	}
-	reading, cancel := context.WithCancelCause(ctx)
+	for {
+		orphans, err := b.orphans(ctx, query, keep)
+		if err != nil {
+			return err
+		}
+		for all := range orphans {
+			if err := b.purge(ctx, streamParts, all); err != nil {
+				return err
+			}
+		}
+		if len(orphans) < orphansAtOnce {
+			return nil
+		}
+	}
+}
+
+var errSeenEnough = errors.New("enough parts and pages have been seen")
+
+// orphans gives the subjects of the first attempts and walks of a query that keep does not want, orphansAtOnce at most.
+func (b *Bus) orphans(ctx context.Context, query string, keep func(id string) bool) (map[string]struct{}, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stalled := time.AfterFunc(orphanPatience, func() {
 		cancel(fmt.Errorf("%w: no more parts of %s came for %v", messages.ErrUnreachable, query, orphanPatience))
 	})
 	defer stalled.Stop()
 	orphans := map[string]struct{}{}
-	err = b.follow(reading, streamParts, partsAndPagesOf(query), true, func() { cancel(errSeenAll) }, func(msg jetstream.Msg) {
+	err := b.follow(ctx, streamParts, partsAndPagesOf(query), true, func() { cancel(errSeenEnough) }, func(msg jetstream.Msg) {
 		stalled.Reset(orphanPatience)
 		id, all := owner(msg.Subject())
-		if keep(id) {
+		if len(orphans) == orphansAtOnce || keep(id) {
 			return
 		}
 		if orphans[all] = struct{}{}; len(orphans) == orphansAtOnce {
-			if err := b.purgeAll(reading, orphans); err != nil {
-				cancel(err)
-			}
+			cancel(errSeenEnough)
 		}
 	})
-	if cause := context.Cause(reading); cause != nil && !errors.Is(cause, errSeenAll) {
-		return cause
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSeenEnough) {
+		return nil, cause
 	}
-	if err != nil {
-		return err
-	}
-	return b.purgeAll(ctx, orphans)
-}
-
-// purgeAll removes the parts and pages under these subjects, and forgets them.
-func (b *Bus) purgeAll(ctx context.Context, subjects map[string]struct{}) error {
-	for all := range subjects {
-		if err := b.purge(ctx, streamParts, all); err != nil {
-			return err
-		}
-	}
-	clear(subjects)
-	return nil
+	return orphans, err
 }
 
 // owner tells of a subject of PARTS the id of the attempt or walk that it belongs to, and the subjects of all that does.

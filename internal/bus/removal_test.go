@@ -103,7 +103,7 @@ func TestOrphansAreFoundHoweverManyPartsThereAre(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stores many messages")
 	}
-	const attempts, others = 10_500, 200_000 // more than are remembered at once, and more than one answer lists
+	const attempts, others = 2100, 200_000 // more than are remembered at once, and more than one answer lists
 	b := testkit.Bus(t)
 	mustCommit(t, b, "kept", testkit.Header("q", 0, 1), noise(2<<20))
 	kept := stored(t, b, "PARTS")
@@ -112,11 +112,13 @@ func TestOrphansAreFoundHoweverManyPartsThereAre(t *testing.T) {
 			if _, err := b.JetStream().PublishAsync(bus.PartSubject(query, fmt.Sprint("killed", i), 0), nil); err != nil {
 				t.Fatal(err)
 			}
+			if i%1000 == 999 || i == n-1 {
+				<-b.JetStream().PublishAsyncComplete() // a slow machine takes no more at once
+			}
 		}
 	}
 	store("q", attempts)
 	store("other", others)
-	<-b.JetStream().PublishAsyncComplete()
 	if n := stored(t, b, "PARTS"); n != kept+attempts+others {
 		t.Fatalf("%d parts are stored, want %d", n, kept+attempts+others)
 	}
