@@ -10,6 +10,7 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"
@@ -68,7 +69,7 @@ func exitCode(ctx context.Context, err error) int {
 			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
 			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat):
 		return exitUsage
-	case is(err, query.ErrIncomplete, messages.ErrDamaged, output.ErrTarget):
+	case is(err, query.ErrIncomplete, messages.ErrDamaged, output.ErrTarget, frame.ErrUnknownField):
 		return exitIncomplete
 	case is(err, messages.ErrStoreFull):
 		return exitPaused

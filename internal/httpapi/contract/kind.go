@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -63,6 +64,7 @@ func domainKinds() []Kind {
 		{"plan-changed", 409, "The plan differs from the one that the query was begun with", "finish it with the version that began it, or run it anew", query.ErrFingerprint},
 		{"query-incomplete", 409, "The query is not complete", "resume the query, or ask for the results with partial=true", query.ErrIncomplete},
 		{"results-damaged", 409, "Stored results are lost or damaged", "resume the query: it fetches them again", messages.ErrDamaged},
+		{"fields-unknown", 409, "The rows have fields that the service definition does not declare", "declare them, or change unknown_fields, and run the query anew", frame.ErrUnknownField},
 		{"store-full", 507, "The message store is full", "give NATS more space, or remove queries that are done with", messages.ErrStoreFull},
 		{"store-unreachable", 503, "NATS is not reachable", "start NATS, or wait until it is back; no work is lost", messages.ErrUnreachable},
 		{"not-found", 404, "Not found", "list the queries and compare the id", messages.ErrNotFound},
