@@ -272,6 +272,9 @@ func (a *app) describe(r *frame.Report) (bad bool) {
 	if len(r.Unknown) > 0 {
 		a.line("unknown", "fields that the service definition does not declare, kept as text: %v", r.Unknown)
 	}
+	for _, m := range r.Moved {
+		a.line("note", "field %s is the column %s: the service definition gives its name to another one", messages.Text(m.Name), messages.Text(m.As))
+	}
 	for _, name := range r.Absent {
 		a.line("note", "column %s was never sent by the service", messages.Text(name))
 	}
