@@ -219,12 +219,12 @@ func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
 
 func TestATableOfWhichNoColumnIsNamedIsNotReadAsLines(t *testing.T) {
 	for _, text := range []string{"site_no,name\n1,2\n", "\n\nsite_no;name\n1;2\n", "site_no\tname\n1\t2\n"} {
-		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge")
+		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge", nil)
 		if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "name the column that holds the values, as column: NAME") {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
-	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"), "column: NAME", "gauge")
+	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"), "column: NAME", "gauge", nil)
 	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "let it end in .csv") {
 		t.Errorf("got %v", err)
 	}
