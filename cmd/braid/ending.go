@@ -277,7 +277,7 @@ func (a *app) describe(r *frame.Report) (bad bool) {
 		a.line("unknown", "fields that the service definition does not declare, kept as text: %v", r.Unknown)
 	}
 	for _, m := range r.Moved {
-		a.line("note", "column %s of the service is called %s: finalize makes one of its name", messages.Text(m.Name), messages.Text(m.As))
+		a.line("note", "field %s is the column %s: the service definition gives its name to another one", messages.Text(m.Name), messages.Text(m.As))
 	}
 	for _, name := range r.Absent {
 		a.line("note", "column %s was never sent by the service", messages.Text(name))

@@ -53,7 +53,11 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	if q.File != "" {
 		dir = filepath.Dir(q.File)
 	}
-	resolved, err := q.Resolve(query.Sources{Dir: dir, Open: readFile, Zone: time.LoadLocation, Today: time.Now()})
+	sources := query.Sources{Dir: dir, Open: readFile, Zone: time.LoadLocation, Today: time.Now()}
+	if collection != nil {
+		sources.Accepts = collection.Accepts
+	}
+	resolved, err := q.Resolve(sources)
 	if err := found.take(err); err != nil {
 		return nil, err
 	}

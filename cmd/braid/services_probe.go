@@ -89,7 +89,7 @@ func (a *app) probes(d *service.Definition, names, set []string, rows int) ([]br
 		}
 		q := &query.Query{Service: d.Name, Collection: c.Name}
 		g.conditions(q, c, found)
-		resolved, err := q.Resolve(query.Sources{Open: readFile, Zone: time.LoadLocation, Today: time.Now()})
+		resolved, err := q.Resolve(query.Sources{Open: readFile, Zone: time.LoadLocation, Today: time.Now(), Accepts: c.Accepts})
 		if err := found.take(err); err != nil {
 			return nil, err
 		}

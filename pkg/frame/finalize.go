@@ -14,8 +14,10 @@ type viewColumn struct {
 	Column
 	source   int // index of the stored column, constant when there is none
 	constant string
-	absent   bool   // no row has it: null
-	casts    []Type // what the text must also fit, in order
+	absent   bool // no row has it: null
+	// movedFrom is the name that finalize has given to another column.
+	movedFrom string
+	casts     []Type // what the text must also fit, in order
 }
 
 const noSource = -1
@@ -38,7 +40,6 @@ type finalizer struct {
 	view   []viewColumn
 	known  *Columns
 	absent []string // columns that were named and that no row has
-	moved  []Moved  // columns that gave way to one that a step makes
 	stages []*stage
 }
 
@@ -110,41 +111,10 @@ func (f *finalizer) find(what, name string) (viewColumn, error) {
 	return viewColumn{Column: Column{name, t, presence != Undeclared}, source: noSource, absent: true}, nil
 }
 
-// giveWay gives another name to an undeclared column that has the one that a step makes. What a service sends besides what is
-// declared must not make a table impossible once all of it has been fetched.
-func (f *finalizer) giveWay(name string) {
-	i := f.place(name)
-	if i < 0 || f.view[i].Declared {
-		return
-	}
-	as := name
-	for f.place(as) >= 0 {
-		as += "_source"
-	}
-	f.view = slices.Clone(f.view)
-	f.view[i].Name = as
-	f.moved = append(f.moved, Moved{Name: name, As: as})
-}
-
 func (f *finalizer) rename(names map[string]string) error {
-	for old, name := range sorted(names) {
-		if _, renamed := names[name]; !renamed && f.place(old) >= 0 {
-			f.giveWay(name)
-		}
-	}
-	var renamed []viewColumn
-	for _, c := range f.view {
-		if name, ok := names[c.Name]; ok {
-			c.Name = name
-		}
-		renamed = append(renamed, c)
-	}
-	seen := make(map[string]bool, len(renamed))
-	for _, c := range renamed {
-		if seen[c.Name] {
-			return fmt.Errorf("rename: two columns would be %q; drop one first", c.Name)
-		}
-		seen[c.Name] = true
+	renamed, seen, err := f.renamed(names)
+	if err != nil {
+		return err
 	}
 	for old, name := range sorted(names) {
 		if name == "" {
@@ -164,6 +134,59 @@ func (f *finalizer) rename(names map[string]string) error {
 	}
 	f.view = renamed
 	return nil
+}
+
+// renamed gives the columns of the view by their new names. Of several that would have one name a column that is there whatever
+// the rows are keeps it, else the one that the step names, else the first.
+func (f *finalizer) renamed(names map[string]string) (renamed []viewColumn, seen map[string]bool, err error) {
+	renamed, seen = slices.Clone(f.view), make(map[string]bool, len(f.view))
+	rank := make([]int, len(renamed))
+	keeper := make(map[string]int, len(renamed))
+	for i := range renamed {
+		name, named := names[renamed[i].Name]
+		switch {
+		case f.isCertain(renamed[i].Name):
+			rank[i] = 2
+		case named:
+			rank[i] = 1
+		}
+		if named {
+			renamed[i].Name = name
+		}
+		k, twice := keeper[renamed[i].Name]
+		switch {
+		case twice && rank[i] == 2 && rank[k] == 2:
+			return nil, nil, fmt.Errorf("rename: two columns would be %q; drop one first", renamed[i].Name)
+		case !twice || rank[i] > rank[k]:
+			keeper[renamed[i].Name] = i
+		}
+		seen[renamed[i].Name] = true
+	}
+	for i, c := range renamed {
+		if keeper[c.Name] != i {
+			renamed[i] = f.moved(c, f.view[i].Name, seen)
+			seen[renamed[i].Name] = true
+		}
+	}
+	return renamed, seen, nil
+}
+
+// isCertain tells whether a column is there whatever the rows are.
+func (f *finalizer) isCertain(name string) bool {
+	presence, _ := f.known.Find(name)
+	return presence == Certain
+}
+
+// moved gives a column that the service sends unasked for another name than the one that a step has made: when it is found, all
+// rows have been fetched, and the table is to be possible.
+func (f *finalizer) moved(c viewColumn, was string, taken map[string]bool) viewColumn {
+	if c.movedFrom == "" {
+		c.movedFrom = was
+	}
+	for taken[c.Name] || f.isCertain(c.Name) {
+		c.Name += "_source"
+	}
+	return c
 }
 
 func (f *finalizer) drop(names []string) error {
@@ -195,9 +218,19 @@ func (f *finalizer) add(constants map[string]string) error {
 		if name == "" {
 			return errors.New("add: an empty name")
 		}
-		f.giveWay(name)
-		if f.place(name) >= 0 {
-			return fmt.Errorf("add: there is a column %q already; drop or rename it first", name)
+		if i := f.place(name); i >= 0 {
+			if f.isCertain(name) {
+				return fmt.Errorf("add: there is a column %q already; drop or rename it first", name)
+			}
+			taken := make(map[string]bool, len(f.view)+len(constants))
+			for _, c := range f.view {
+				taken[c.Name] = true
+			}
+			for added := range constants {
+				taken[added] = true
+			}
+			f.view = slices.Clone(f.view)
+			f.view[i] = f.moved(f.view[i], name, taken)
 		}
 		f.view = append(slices.Clip(f.view), viewColumn{Column: Column{name, Text, true}, source: noSource, constant: text})
 	}

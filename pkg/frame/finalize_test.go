@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -155,23 +154,5 @@ func TestAColumnThatTheServiceNeverSentDoesNotMakeTheTableImpossible(t *testing.
 	} {
 		_, err := Build(t.Context(), Shape{Fields: fields, Finalize: finalize}, nil, func(func([]byte, error) bool) {}, nil)
 		wantError(t, err, ErrShape, "no column")
-	}
-}
-
-func TestAnUndeclaredColumnGivesWayToOneThatFinalizeMakes(t *testing.T) {
-	shape := Shape{
-		Fields:   []Field{{Name: "site", Type: Text}},
-		Finalize: []Operation{{Rename: map[string]string{"site": "station"}}, {Add: map[string]string{"agency": "USGS"}}},
-	}
-	table := build(t, shape, []string{"site", "agency", "station", "agency_source"},
-		`{"site":"1","agency":"a","station":"b","agency_source":"c"}`)
-	wantTable(t, table, "station:text agency_source_source:text station_source:text agency_source:text agency:text", "1 a b c USGS")
-	want := []Moved{{"station", "station_source"}, {"agency", "agency_source_source"}}
-	if !slices.Equal(table.Report.Moved, want) {
-		t.Errorf("moved %v, want %v", table.Report.Moved, want)
-	}
-	shape.Fields = append(shape.Fields, Field{Name: "agency", Type: Text})
-	if _, err := Build(t.Context(), shape, []string{"site"}, chunksOf(`{"site":"1"}`), nil); err == nil {
-		t.Error("a declared column gives way")
 	}
 }

@@ -2,20 +2,20 @@ package frame
 
 // Report tells what became of the rows. It depends on the rows and the shape alone.
 type Report struct {
-	Read       int64      `json:"read"`              // rows read from the results
-	Rows       int64      `json:"rows"`              // rows of the table
-	Duplicates int64      `json:"duplicates"`        // rows left out because another row of the same key stayed
-	Different  int64      `json:"different"`         // of these, such as are not equal to the row that they gave way to
-	Bad        []BadField `json:"bad,omitempty"`     // in column order, then what casts found, in the order of the casts
-	Unknown    []string   `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
-	Moved      []Moved    `json:"moved,omitempty"`   // columns that have another name in the table than the service gave them, in the order of finalize
-	Absent     []string   `json:"absent,omitempty"`  // columns that finalize or the query names, that no field declares by its exact name, and that no row has
+	Read       int64        `json:"read"`              // rows read from the results
+	Rows       int64        `json:"rows"`              // rows of the table
+	Duplicates int64        `json:"duplicates"`        // rows left out because another row of the same key stayed
+	Different  int64        `json:"different"`         // of these, such as are not equal to the row that they gave way to
+	Bad        []BadField   `json:"bad,omitempty"`     // in column order, then what casts found, in the order of the casts
+	Unknown    []string     `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
+	Moved      []MovedField `json:"moved,omitempty"`   // in column order
+	Absent     []string     `json:"absent,omitempty"`  // columns that finalize or the query names, that no field declares by its exact name, and that no row has
 }
 
-// Moved tells of a column that no field declares and that has the name of one that finalize makes: it has another name in the table.
-type Moved struct {
-	Name string `json:"name"`
-	As   string `json:"as"`
+// MovedField is a column that no field declares by its exact name, and whose name finalize gave to another.
+type MovedField struct {
+	Name string `json:"name"` // as the service sends it
+	As   string `json:"as"`   // as it is in the table
 }
 
 // BadField counts the values of a column that do not fit its type and are null in the table. All rows read count,

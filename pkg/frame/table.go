@@ -33,7 +33,9 @@ type Table struct {
 //
 // Every exactly declared field is a column, whether rows have it or not, in the order of declaration; then come the
 // fields that a star declares and the unknown ones, as far as they were seen, each in first-seen order. Finalize and
-// Select follow; a column that they name, that a service may send and that no row has is null in each row. Values convert thus, and become null and are counted in the report when they do not:
+// Select follow; a column that they name, that a service may send and that no row has is null in each row. One that no field
+// declares by its exact name, and whose name they give to another, is moved to NAME_source. Values convert thus, and become null and
+// are counted in the report when they do not:
 //
 //   - JSON null, an absent member and the field's null texts are null, and are not counted;
 //   - a JSON string stands for the text that it holds, for every type but json: "20.2" is a decimal;
@@ -80,10 +82,13 @@ func buildWithin(ctx context.Context, m memory, shape Shape, seen []string, chun
 	}
 	t := &Table{
 		view: f.view, columns: len(l.columns), leftOut: roaring64.New(), rows: newSorter(scratch, m.rows),
-		Report: Report{Unknown: l.unknown, Absent: f.absent, Moved: f.moved},
+		Report: Report{Unknown: l.unknown, Absent: f.absent},
 	}
 	for _, c := range f.view {
 		t.Columns = append(t.Columns, c.Column)
+		if c.movedFrom != "" {
+			t.Report.Moved = append(t.Report.Moved, MovedField{c.movedFrom, c.Name})
+		}
 	}
 	g := gathering{table: t, stage: f.stages[0], same: newDuplicates(shape, l, newSorter(scratch, m.keys)), reader: newRowReader(l)}
 	if err := g.gather(ctx, chunks); err != nil {

@@ -219,12 +219,12 @@ func TestAFileOfLinesKeepsCodesAsText(t *testing.T) {
 
 func TestATableOfWhichNoColumnIsNamedIsNotReadAsLines(t *testing.T) {
 	for _, text := range []string{"site_no,name\n1,2\n", "\n\nsite_no;name\n1;2\n", "site_no\tname\n1\t2\n"} {
-		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge")
+		_, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge", nil)
 		if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "name the column that holds the values, as column: NAME") {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
-	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"), "column: NAME", "gauge")
+	_, errs := (&ValueFile{Path: "s.tsv", Column: "site_no"}).read([]byte("site_no,name\n1,2\n"), "column: NAME", "gauge", nil)
 	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "let it end in .csv") {
 		t.Errorf("got %v", err)
 	}
@@ -342,23 +342,6 @@ func TestATableWithoutAColumnIsRefusedAndItsColumnsAreNamed(t *testing.T) {
 		_, err := q.Resolve(sources(map[string]string{test.path: test.text}))
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.path, err, test.want)
-		}
-	}
-}
-
-func TestALineOfATableThatIsWrittenLikeTheNextIsAValue(t *testing.T) {
-	for text, want := range map[string]int{
-		"01646500\n01646501\n":             2,
-		"\nUSGS-01646500\n\nUSGS-01646501": 2,
-		"01646500\n":                       0, // which may be a name
-		"WI\nMN\n":                         0, // likewise
-		"site_no\n01646500\n":              0,
-		"site1\n01646500\n01646501\n":      0,
-		"01646500,1\n01646501,2\n":         0,
-	} {
-		list, errs := (&ValueFile{Path: "sites.csv"}).read([]byte(text), "column: NAME", "gauge")
-		if len(list.values) != want || (len(errs) == 0) != (want > 0) {
-			t.Errorf("%q: %v, %v", text, list.values, errs)
 		}
 	}
 }

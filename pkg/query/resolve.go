@@ -17,6 +17,8 @@ type Sources struct {
 	Open  func(path string) ([]byte, error)         // reads a file of values
 	Zone  func(name string) (*time.Location, error) // finds a time zone; nil finds none
 	Today time.Time                                 // what the word today means
+	// Accepts tells whether a parameter takes a value; nil when that is not known.
+	Accepts func(parameter, value string) bool
 }
 
 // Resolved is what a query asks for, and where each value came from.
@@ -233,7 +235,7 @@ func (s *resolving) file(c Condition, f *ValueFile) located {
 			fix = "--set " + name + "=@" + f.Path + ":NAME"
 		}
 	}
-	list, errs := f.read(data, fix, c.Parameter)
+	list, errs := f.read(data, fix, c.Parameter, s.from.Accepts)
 	for _, err := range errs {
 		if wrong, ok := errors.AsType[*lineError](err); ok {
 			s.fail(Place{File: path, Line: wrong.line, Path: c.Place.keys()}, "%s", wrong.problem)

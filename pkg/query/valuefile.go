@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -45,7 +44,7 @@ func wrongLine(line int, format string, args ...any) error {
 const maxWrongLines = 10
 
 // read gives the values in the data of the file. The errors are *lineError; fix is how a person names a column.
-func (f *ValueFile) read(data []byte, fix, parameter string) (list fileValues, errs []error) {
+func (f *ValueFile) read(data []byte, fix, parameter string, accepts func(parameter, value string) bool) (list fileValues, errs []error) {
 	if len(data) > MaxFileBytes {
 		return list, []error{wrongLine(0, "the file has %d bytes, at most %d", len(data), MaxFileBytes)}
 	}
@@ -56,7 +55,7 @@ func (f *ValueFile) read(data []byte, fix, parameter string) (list fileValues, e
 	if f.Column != "" {
 		list, errs = f.readColumn(data)
 	} else {
-		list, errs = f.readLines(data, fix, parameter)
+		list, errs = f.readLines(data, fix, parameter, accepts)
 	}
 	switch {
 	case len(errs) > 0:
@@ -85,14 +84,12 @@ func firstNotUTF8(data []byte) int {
 	return line
 }
 
-// readLines reads one value a line. A file that is called like a table is one, and so is one whose first line has a separator:
-// its first line names columns, and a name would be asked for like a value; only when the first two lines are written alike, as 01646500
-// and 01646501, it is a list of values after all.
-func (f *ValueFile) readLines(data []byte, fix, parameter string) (list fileValues, errs []error) {
-	second := secondValue(data)
+// readLines reads one value a line. A file whose first line has a separator is a table, and so is one that is called like a table,
+// unless its first line is clearly a value: the first line of a table names columns, and a name would be asked for like a value.
+func (f *ValueFile) readLines(data []byte, fix, parameter string, accepts func(parameter, value string) bool) (list fileValues, errs []error) {
 	isHeader := func(value string) bool {
 		return strings.ContainsAny(value, separators) || strings.EqualFold(value, parameter) || strings.EqualFold(value, "site_no") ||
-			f.isTable() && !alike(value, second)
+			f.isTable() && !f.isValue(value, parameter, accepts)
 	}
 	line := 0
 	for text := range strings.Lines(string(data)) {
@@ -102,38 +99,24 @@ func (f *ValueFile) readLines(data []byte, fix, parameter string) (list fileValu
 			return list, []error{wrongLine(line, "the first line is %.80q, so the file is a table%s; name the column that holds the values, as %s%s",
 				value, f.byName(), fix, f.columnsIn(value))}
 		}
+		if f.isTable() && strings.ContainsAny(value, separators) {
+			return list, []error{wrongLine(line, "the line has several columns, and the first one has one value; let the first line name the columns, and name the one that holds the values, as %s", fix)}
+		}
 		list.add(value, line)
 	}
 	return list, nil
 }
 
-// secondValue is the second line that is not blank.
-func secondValue(data []byte) string {
-	seen := 0
-	for text := range strings.Lines(string(data)) {
-		if value := strings.TrimSpace(text); value != "" {
-			if seen++; seen == 2 {
-				return value
-			}
+// isValue tells whether the first line of a table of one column is a value and cannot be the column's name: the parameter takes
+// it, and it would not take its own name, or no column is called so.
+func (f *ValueFile) isValue(first, parameter string, accepts func(parameter, value string) bool) bool {
+	takes := func(value string) bool {
+		if !strings.HasPrefix(value, f.Prefix) {
+			value = f.Prefix + value
 		}
+		return accepts(parameter, value)
 	}
-	return ""
-}
-
-// alike tells whether two texts are values of one kind: written with digits, letters and other signs in the same places. The name
-// of a column above such values is not.
-func alike(a, b string) bool {
-	kind := func(r rune) rune {
-		switch {
-		case '0' <= r && r <= '9':
-			return '0'
-		case unicode.IsLetter(r):
-			return 'a'
-		}
-		return r
-	}
-	digits := func(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
-	return digits(a) && strings.Map(kind, a) == strings.Map(kind, b)
+	return accepts != nil && takes(first) && (!takes(parameter) || strings.Trim(first, "0123456789+-.") == "")
 }
 
 // isTable tells whether the file is called like a table.
@@ -147,7 +130,7 @@ func (f *ValueFile) byName() string {
 	if !f.isTable() {
 		return ""
 	}
-	return " by its name, and its first line names the columns (a file with one value a line is called .txt)"
+	return " by its name, and its first line may name the columns (a file with one value a line is called .txt)"
 }
 
 // columnsIn lists the columns that a header names.

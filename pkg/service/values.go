@@ -126,6 +126,12 @@ func (c *Collection) checkList(param *Parameter, values []string, errs *ValueErr
 	param.checkValues(values, errs)
 }
 
+// Accepts tells whether the parameter of that name, or other name, takes a value by itself. One that is not declared takes none.
+func (c *Collection) Accepts(parameter, value string) bool {
+	i := slices.IndexFunc(c.params, func(p Parameter) bool { return p.Name == parameter || slices.Contains(p.Aliases, parameter) })
+	return i >= 0 && c.params[i].checkValue(value) == nil
+}
+
 // checkValues reports values that have one problem together, with the first of them.
 func (p *Parameter) checkValues(values []string, errs *ValueErrors) {
 	var firsts []*wrongValue

@@ -166,3 +166,16 @@ func TestCodesWithZerosInFrontStayTextInEveryFormat(t *testing.T) {
 		}
 	}
 }
+
+func TestAFieldThatMustNotComeFailsItsChunkAndIsNamed(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"items": [{"huc": "01", "surplus": 1}]}`)
+	}))
+	t.Cleanup(server.Close)
+	d := gaugesDesk(t, server)
+	d.write("services/gauges.yaml", strings.Replace(gauges, "unknown_fields: text", "unknown_fields: fail", 1))
+	d.run("run", "q.yaml", "-o", "t.csv").mustExit(t, 3).mustSay(t, "surplus", "the service definition gauges, collection basins")
+	d.mustHaveNoTable("t.csv")
+}
