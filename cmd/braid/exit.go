@@ -10,7 +10,6 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/braid"
-	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"

@@ -39,7 +39,7 @@ func TestTheKindOfAnErrorIsTheOneACallerCanMend(t *testing.T) {
 		QueryInvalid:        fmt.Errorf("%w: %w", query.ErrInvalid, messages.ErrNotFound),
 		"results-damaged":   fmt.Errorf("%w: %w", messages.ErrNotFound, messages.ErrDamaged),
 		"store-unreachable": fmt.Errorf("read: %w", messages.ErrUnreachable),
-		"fields-unknown":    fmt.Errorf("table of q: %w", frame.ErrUnknownField),
+		"table-impossible":  fmt.Errorf("table of q: %w: %w", query.ErrTable, frame.ErrUnknownField),
 		Internal:            errors.New("other"),
 	} {
 		if got := KindOf(err); got.Slug != want {
