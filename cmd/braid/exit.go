@@ -24,6 +24,7 @@ const (
 	exitUsage       = 2
 	exitIncomplete  = 3
 	exitCredentials = 4
+	exitUntold      = 5 // of plan --exit-code alone
 	exitEmpty       = 6
 	exitPaused      = 75
 	exitInterrupted = 130

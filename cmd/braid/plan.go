@@ -26,10 +26,12 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Checks a query completely and shows what it would cost: chunks, requests, quota and time. Nothing is sent.
 
 With --exit-code the command ends with the code that a run would most probably end with:
-  0    the whole plan is expected to fit into one window of the quota
+  0    the whole plan is expected to fit into one window of each quota, or
+       --wait or the query's wait_up_to wait long enough for the others
   2    the query cannot be run as it is
   4    a credential that the service demands is not set
-  75   the plan takes more than one window: a run would be paused (or goes on by itself with --wait)
+  5    it cannot be told: requests or quota are not known; stderr says why
+  75   the plan takes more than one window, and a run would be paused
 
 ` + givenHelp + `
 ` + exitHelp,
@@ -38,6 +40,13 @@ With --exit-code the command ends with the code that a run would most probably e
 			p, err := a.prepare(cmd, args, k)
 			if err != nil {
 				return a.refused(err)
+			}
+			if err := a.checkEmbedded(); err != nil {
+				return err
+			}
+			a.askInFlight(p.spec)
+			if k.wait {
+				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
 			plan, err := a.plan(cmd, p.spec)
 			if err != nil {
@@ -49,10 +58,12 @@ With --exit-code the command ends with the code that a run would most probably e
 			if err := a.showPlan(plan, p, k); err != nil || !exit {
 				return err
 			}
-			return a.planVerdict(plan, p.query)
+			return a.planVerdict(plan, p.spec)
 		},
 	}
 	k.flags(a, cmd)
+	a.laneFlagsOn(cmd.Flags())
+	cmd.Flags().BoolVar(&k.wait, "wait", false, "a run would wait out quota pauses and interruptions")
 	cmd.Flags().BoolVar(&exit, "exit-code", false, "end with the code that a run would most probably end with")
 	settings.OnlyFlags(cmd.Flags(), "exit-code")
 	return cmd
@@ -70,11 +81,11 @@ func (a *app) plan(cmd *cobra.Command, spec *query.Spec) (*messages.PlanSummary,
 }
 
 func (a *app) planConfig() braid.PlanConfig {
-	return braid.PlanConfig{Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Now: time.Now()}
+	return braid.PlanConfig{Definitions: a.definitions(), InFlight: a.operatorsInFlight(), Lanes: a.lanes(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Now: time.Now()}
 }
 
 // planVerdict is the exit code that a run would most probably end with.
-func (a *app) planVerdict(plan *messages.PlanSummary, q *query.Query) error {
+func (a *app) planVerdict(plan *messages.PlanSummary, q *query.Spec) error {
 	if a.server == "" {
 		d, err := a.definitions().Open(q.Service)
 		if err != nil {
@@ -85,10 +96,47 @@ func (a *app) planVerdict(plan *messages.PlanSummary, q *query.Query) error {
 			return &exitError{code: exitCredentials, err: errors.New("a credential is missing"), said: true}
 		}
 	}
-	if !plan.Fits() && time.Duration(q.Run.OnQuota.WaitUpTo) < time.Duration(plan.Waited)*time.Second {
+	fits, waits := plan.Fits(), time.Duration(q.Run.OnQuota.WaitUpTo)
+	switch {
+	case fits == messages.FitYes || waits >= forever:
+		return nil
+	case fits == messages.FitNo && plan.Waited > 0 && waits < shortestWait(plan):
 		return &exitError{code: exitPaused, err: errors.New("the plan does not fit into one window of the quota"), said: true}
 	}
-	return nil
+	why := whyUntold(plan)
+	if why == "" && waits >= time.Duration(plan.Waited)*time.Second {
+		return nil
+	}
+	if why == "" {
+		why = "whether a chunk completes in each window is not known, and the query waits no longer than " + roughly(int64(waits/time.Second)) + " without one"
+	}
+	a.line("verdict", "cannot be told: %s", why)
+	return &exitError{code: exitUntold, err: errors.New("how a run would end cannot be told"), said: true}
+}
+
+// shortestWait is how long a run waits at least, when it waits for a window at all.
+func shortestWait(plan *messages.PlanSummary) time.Duration {
+	most := int64(2)
+	for _, q := range plan.Quotas {
+		most = max(most, q.Windows)
+	}
+	return time.Duration(plan.Waited/(most-1)) * time.Second
+}
+
+// whyUntold says why it is not known whether a plan fits into its quotas, or how many windows it takes; empty: it is.
+func whyUntold(plan *messages.PlanSummary) string {
+	for _, q := range plan.Quotas {
+		switch {
+		case q.Unknown == "":
+		case q.Counts == "rows" && plan.RowsUnknown != "":
+			return string(q.Unknown) + ": " + string(plan.RowsUnknown)
+		case q.Counts == "requests" && plan.RequestsUnknown != "":
+			return string(q.Unknown) + ": " + string(plan.RequestsUnknown)
+		default:
+			return q.Pool + ": " + string(q.Unknown)
+		}
+	}
+	return ""
 }
 
 // runCommandLine is the command that runs what was planned, with the settings that were given for the plan.
@@ -111,11 +159,21 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 		}
 	}
 	for _, given := range []struct{ name, value string }{
-		{"config", a.config}, {"data-dir", a.dataDir}, {"server", a.server}, {"services-dir", a.servicesDir},
+		{"config", a.config},
+		{"data-dir", a.dataDir},
+		{"server", a.server},
+		{"services-dir", a.servicesDir},
+		{"workers", strconv.Itoa(a.embedded.workers)},
+		{"concurrency", strconv.Itoa(a.embedded.concurrency)},
+		{"in-flight", strconv.Itoa(a.embedded.inFlight)},
+		{"listen", a.embedded.listen},
 	} {
 		if a.origins[given.name] == settings.FromFlag {
 			words = append(words, "--"+given.name, quoteArg(given.value))
 		}
+	}
+	if k.wait && a.origins["wait"] == settings.FromFlag {
+		words = append(words, "--wait")
 	}
 	for _, service := range slices.Sorted(maps.Keys(a.serviceURL)) {
 		if a.origins["service-url"] == settings.FromFlag {

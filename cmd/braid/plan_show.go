@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -29,8 +30,14 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 		show(line.label, "%s", line.text)
 	}
 	show("requests", "%s", plannedRequests(plan))
-	if plan.EstimatedRows > 0 {
+	if plan.RequestsUnknown != "" {
+		show("", "%s", plan.RequestsUnknown)
+	}
+	switch {
+	case plan.EstimatedRows > 0:
 		show("rows", "about %s%s", thousands(plan.EstimatedRows), perPage(plan))
+	case plan.RowsUnknown != "":
+		show("rows", "not known (%s)", plan.RowsUnknown)
 	}
 	if plan.MaxRows > 0 {
 		show("", "the first %s of the plan; its chunks run one after another", count(plan.MaxRows, "row"))
@@ -48,14 +55,8 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 		show("time", "%s %s%s", about, roughly(plan.Seconds), waits(plan))
 		show("", "reckoned with %s a request (assumed) and %s at a time", span(time.Duration(plan.Latency)*time.Millisecond), thousands(int64(min(plan.InFlight, plan.Chunks))))
 	}
-	if plan.FirstURL != "" {
-		show("first", "%s %s", plan.Method, cut(plan.FirstURL))
-	}
-	if plan.FirstBody != "" {
-		show("", "%s", cut(plan.FirstBody))
-	}
-	if plan.Chunks > 1 && plan.LastURL != "" {
-		show("last", "%s %s", plan.Method, cut(plan.LastURL))
+	for _, line := range requestLines(plan) {
+		show(line.label, "%s", line.text)
 	}
 	for i, t := range p.targets {
 		show([]string{"output", ""}[min(1, i)], "%s", targetText(t))
@@ -63,6 +64,25 @@ func (a *app) showPlan(plan *messages.PlanSummary, p *prepared, k *asked) error 
 	show("plan", "%.16s…", plan.Fingerprint)
 	show("run it", "%s", a.runCommandLine(p, k))
 	return nil
+}
+
+// requestLines are the first request and the last one.
+func requestLines(plan *messages.PlanSummary) []step {
+	var lines []step
+	add := func(label, method, url, body string) {
+		if url == "" {
+			return // an adapter's requests are its own
+		}
+		lines = append(lines, step{label, method + " " + cut(url)})
+		if body != "" {
+			lines = append(lines, step{"", cut(body)})
+		}
+	}
+	add("first", plan.Method, plan.FirstURL, plan.FirstBody)
+	if plan.Chunks > 1 {
+		add("last", plan.LastMethod, plan.LastURL, plan.LastBody)
+	}
+	return lines
 }
 
 func sizeLines(plan *messages.PlanSummary) []step {
@@ -90,7 +110,7 @@ func plannedRequests(plan *messages.PlanSummary) string {
 	least := thousands(plan.LeastRequests) + " at least"
 	switch {
 	case plan.ExpectedRequests == 0:
-		return least + "; how many more pages there are is not known"
+		return least + "; how many are expected is not known"
 	case plan.MostRequests == plan.LeastRequests:
 		return count(plan.LeastRequests, "request") + ", one a chunk"
 	case plan.MostRequests == 0:
@@ -121,14 +141,57 @@ func (a *app) quotaLines(q messages.PlanQuota, plan *messages.PlanSummary) []str
 		lines = append(lines, text)
 	}
 	switch {
-	case q.Windows == 1:
-		lines = append(lines, "fits into one window, if nothing else spends it")
-	case q.Windows > 1 && plan.ExpectedRequests == 0:
-		lines = append(lines, fmt.Sprintf("needs at least %s windows of %s", thousands(q.Windows), thousands(q.Limit-q.HoldBack)))
 	case q.Windows > 1:
-		lines = append(lines, fmt.Sprintf("needs about %s windows of %s", thousands(q.Windows), thousands(q.Limit-q.HoldBack)))
+		about := "about"
+		if q.Unknown != "" {
+			about = "at least"
+		}
+		lines = append(lines, fmt.Sprintf("needs %s %s windows of %s", about, thousands(q.Windows), thousands(q.Limit-q.HoldBack)), begins(q, plan.Waited))
+	case q.Unknown != "":
+		lines = append(lines, "whether it fits into one window is not known:", string(q.Unknown))
+	default:
+		lines = append(lines, "fits into one window, if nothing else spends it")
 	}
 	return append(lines, a.keyLines(q, plan)...)
+}
+
+// begins tells when the windows begin that a plan takes: window k begins k-1 windows after the start.
+func begins(q messages.PlanQuota, waited int64) string {
+	after := func(window int64) string {
+		const hour = 60 * 60
+		seconds := int64(math.MaxInt64)
+		if q.Window == 0 || window <= math.MaxInt64/q.Window {
+			seconds = window * q.Window
+		}
+		if seconds == hour {
+			return "1 h"
+		}
+		return roughly(seconds)
+	}
+	const shown = 3
+	last := q.Windows - 1
+	switch {
+	case waited == 0:
+		return "and waits for none of them: its requests take longer"
+	case q.Model == "bucket":
+		return "which come back little by little, the last " + after(last) + " after the start"
+	}
+	text := "the first begins at the start, others after "
+	if q.Model == "fixed" {
+		text = "one is running; the others begin within "
+	}
+	var times []string
+	for window := int64(1); window <= min(last, shown); window++ {
+		times = append(times, after(window))
+	}
+	text += strings.Join(times, ", ")
+	switch {
+	case last == shown+1:
+		text += ", " + after(last)
+	case last > shown:
+		text += ", … " + after(last)
+	}
+	return text
 }
 
 // keyLines tell whether the limit is that of a key.

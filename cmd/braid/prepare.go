@@ -21,6 +21,7 @@ type asked struct {
 	given  given
 	out    []string
 	format string
+	wait   bool
 }
 
 func (k *asked) flags(a *app, cmd *cobra.Command) {

@@ -26,7 +26,6 @@ type target struct {
 
 func (a *app) runCommand() *cobra.Command {
 	k := new(asked)
-	var wait bool
 	cmd := &cobra.Command{
 		Use:   "run [QUERY.yaml]",
 		Short: "Plan a query, run it and write its table",
@@ -50,7 +49,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 				return err
 			}
 			a.askInFlight(p.spec)
-			if wait {
+			if k.wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
 			return a.runQuery(cmd.Context(), p)
@@ -58,7 +57,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 	}
 	k.flags(a, cmd)
 	a.emptyFlagOn(cmd.Flags())
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
+	cmd.Flags().BoolVar(&k.wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(cmd.Flags())
 	return cmd
 }

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -171,6 +174,122 @@ func TestThePlansExitCodeForetellsTheRuns(t *testing.T) {
 	d.run("plan", "levels.yaml", "--exit-code").mustExit(t, 0)
 	d.write("levels.yaml", strings.Replace(levels, "gauge:", "guage:", 1))
 	d.run("plan", "levels.yaml", "--exit-code").mustExit(t, exitUsage)
+}
+
+// Wide is a collection of which neither rows nor quota are always known; and its requests have bodies.
+const wide = `schema: service/v1
+name: wide
+base_url: https://wide.example/v1
+hosts: [{host: wide.example}]
+quotas:
+  wide: {limit: 100, window: 1h}
+limits: {url_bytes: 400, body_bytes: 300, page_rows: 10, in_flight: 64}
+collections:
+  levels:
+    request: {path: /levels, method: POST_IF_MANY}
+    params:
+      state: {type: text}
+      gauge: {type: text, many: cql2_in}
+      time: {type: interval, of: date, send: {from: '{from}', to: '{to}'}}
+    axes: [{pack: gauge}]
+    paging: {style: link, next: 'header:Link[rel=next]'}
+    rows: {format: json, at: '$[*]'}
+    fields: {gauge: {type: text}, time: {type: date}}
+    estimate: {rows: {per: [gauge], every: 1d}}
+`
+
+func wideFolder(t *testing.T, oldnew ...string) *folder {
+	t.Helper()
+	d := newFolder(t)
+	d.env["BRAID_SERVICES_DIR"] = d.env["HOME"]
+	d.write("wide.yaml", strings.NewReplacer(oldnew...).Replace(wide))
+	return d
+}
+
+func TestAPlanSaysWhatIsNotKnownAndWhy(t *testing.T) {
+	whole := []string{"plan", "--exit-code", "--service", "wide", "--collection", "levels", "--set", "state=WI", "--set", "time=2024-01-01/2024-01-31"}
+	one := append(slices.Clone(whole), "--set", "gauge=a")
+	for name, test := range map[string]struct {
+		oldnew []string
+		args   []string
+		code   int
+		stdout []string
+		stderr string
+	}{
+		"a whole state": {nil, whole, exitUntold, []string{
+			"requests   1 at least; how many are expected is not known\n           the rows are not known: gauge is not given\n",
+			"rows       not known (gauge is not given)\n", "whether it fits into one window is not known:\n",
+		}, "cannot be told: how many requests it takes is not known: the rows are not known: gauge is not given\n"},
+		"a gauge":             {nil, one, exitOK, []string{"rows       about 31,", "fits into one window"}, ""},
+		"it is waited anyway": {nil, append(slices.Clone(whole), "--wait"), exitOK, nil, ""},
+		"a quota of bytes":    {[]string{"limit: 100", "limit: 100, counts: bytes"}, one, exitUntold, []string{"whether it fits"}, "wide: how many bytes come is not known\n"},
+		"no quota":            {[]string{"quotas:\n  wide: {limit: 100, window: 1h}\n", ""}, whole, exitOK, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := wideFolder(t, test.oldnew...).run(test.args...).mustExit(t, test.code)
+			for _, want := range test.stdout {
+				if !strings.Contains(got.stdout, want) {
+					t.Errorf("%q is not in\n%s", want, got.stdout)
+				}
+			}
+			if !strings.HasSuffix(got.stderr, test.stderr) || test.stderr == "" && got.stderr != "" {
+				t.Errorf("stderr is %q, want %q", got.stderr, test.stderr)
+			}
+		})
+	}
+}
+
+func TestAPlanShowsItsWindowsAndBothBodies(t *testing.T) {
+	d := wideFolder(t, "limit: 100", "limit: 1")
+	d.write("gauges.txt", gauges(61))
+	got := d.run("plan", "--service", "wide", "--collection", "levels", "--set", "gauge=@gauges.txt", "--set", "time=2024-01-01/2024-01-01").mustExit(t, 0).stdout
+	for _, want := range []string{
+		"needs about 7 windows of 1\n           the first begins at the start, others after 1 h, 2 h, 3 h, … 6 h\n",
+		"first      POST https://wide.example/v1/levels", "\n           {\"op\":\"and\",\"args\":[{\"op\":\"in\",\"args\":[{\"property\":\"gauge\"},[\"AA00\",",
+		"\"AA60\"]]}]}\noutput",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
+// A plan and a run read the same settings: what a plan tells is what a run does.
+func TestAPlanReadsTheSettingsThatARunReads(t *testing.T) {
+	for name, test := range map[string]struct {
+		env   map[string]string
+		file  string
+		query string
+		args  []string
+		want  int
+	}{
+		"flag":               {map[string]string{"BRAID_IN_FLIGHT": "8"}, "in_flight: 6", "7", []string{"--in-flight", "9"}, 9},
+		"environment":        {map[string]string{"BRAID_IN_FLIGHT": "8"}, "in_flight: 6", "7", nil, 8},
+		"query file":         {nil, "in_flight: 6", "7", nil, 7},
+		"settings file":      {nil, "in_flight: 6", "", nil, 6},
+		"definition":         {nil, "", "", nil, 64},
+		"workers at a time":  {map[string]string{"BRAID_CONCURRENCY": "5"}, "workers: 3", "", nil, 15},
+		"workers from a far": {map[string]string{"BRAID_CONCURRENCY": "5"}, "listen: 127.0.0.1:0", "", nil, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := wideFolder(t)
+			maps.Copy(d.env, test.env)
+			d.write("settings.yaml", test.file+"\n")
+			text := "schema: query/v1\nservice: wide\ncollection: levels\nwhere: {gauge: a}\noutput: t.csv\n"
+			if test.query != "" {
+				text += "run: {in_flight: " + test.query + "}\n"
+			}
+			d.write("q.yaml", text)
+			args := append([]string{"plan", "q.yaml", "--json", "--config", "settings.yaml"}, test.args...)
+			var plan messages.PlanSummary
+			if err := json.Unmarshal([]byte(d.run(args...).mustExit(t, 0).stdout), &plan); err != nil || plan.InFlight != test.want {
+				t.Errorf("%d at a time, %v, want %d", plan.InFlight, err, test.want)
+			}
+		})
+	}
+	d := wideFolder(t)
+	d.env["BRAID_IN_FLIGHT"] = "0"
+	d.run("plan", "--service", "wide", "--collection", "levels", "--set", "gauge=a").mustExit(t, exitUsage)
 }
 
 func TestARequestThatCannotBeMadeSmallEnoughIsToldWithItsValue(t *testing.T) {

@@ -21,14 +21,22 @@ func (p *pinned) budget(s *messages.PlanSummary, hasKey func(*service.Definition
 			break
 		}
 		quota := planQuota(p.definition, declared, hasKey)
-		units := requests
-		if declared.Counts == "rows" {
-			units = s.EstimatedRows
-		}
-		if usable := quota.Limit - quota.HoldBack; usable > 0 && declared.Counts != "bytes" && units > 0 {
-			quota.Windows = (units + usable - 1) / usable
+		units, unknown := unitsOf(quota.Counts, requests, s)
+		usable := quota.Limit - quota.HoldBack
+		switch {
+		case units == 0: // and unknown says why
+		case quota.Limit == 0:
+			unknown = "its limit is not known before the first answer"
+		case usable < 1:
+			unknown = "what is held back leaves nothing of the limit"
+		default:
+			quota.Windows = windowsOf(units, usable)
 			total = max(total, withWaits(requests, quota.Windows, declared, s))
 		}
+		if quota.Windows == 1 && unknown == "" && quota.Key == messages.KeyUnknown {
+			unknown = withoutKey(units, declared)
+		}
+		quota.Unknown = unknown
 		s.Quotas = append(s.Quotas, quota)
 	}
 	s.Latency = assumedLatency.Milliseconds()
@@ -37,13 +45,41 @@ func (p *pinned) budget(s *messages.PlanSummary, hasKey func(*service.Definition
 
 const maxShownQuotas = 16
 
+// unitsOf is how many units of a quota the plan spends: at least so many where why says that it may be more, and 0 when
+// nothing is known.
+func unitsOf(counts string, requests int64, s *messages.PlanSummary) (units int64, why messages.Unknown) {
+	switch {
+	case counts == "rows":
+		if s.RowsUnknown != "" {
+			why = "how many rows come is not known"
+		}
+		return s.EstimatedRows, why
+	case counts == "bytes":
+		return 0, "how many bytes come is not known"
+	case s.ExpectedRequests == 0:
+		why = "how many requests it takes is not known"
+	}
+	return requests, why
+}
+
+func windowsOf(units, usable int64) int64 { return (units + usable - 1) / usable }
+
+// withoutKey says why it is not known that units fit, when the workers may have no key; empty: they fit anyway.
+func withoutKey(units int64, quota service.Quota) messages.Unknown {
+	limit := quota.AnonymousLimit
+	if !limit.Observe && (limit.Limit == 0 || units <= limit.Limit-quota.HoldBack) {
+		return ""
+	}
+	return "the limit without a key is another one, and whether the workers have one is not known here"
+}
+
 func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // planQuota is the quota with the limit that is believed: that of requests without a key when there is none.
 func planQuota(d *service.Definition, declared service.Quota, hasKey func(*service.Definition) bool) messages.PlanQuota {
 	quota := messages.PlanQuota{
 		Pool: declared.Pool, Counts: string(declared.Counts), Limit: declared.Limit, HoldBack: declared.HoldBack,
-		Window: roundUp(declared.Window),
+		Window: roundUp(declared.Window), Model: string(declared.Model),
 	}
 	switch {
 	case len(d.Credentials) == 0: // nobody has a key, so the one limit holds

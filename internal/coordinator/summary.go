@@ -3,6 +3,7 @@ package coordinator
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
@@ -24,6 +25,7 @@ func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
 // PlanOptions is what a plan's summary depends on beside the query.
 type PlanOptions struct {
 	InFlight int       // an explicit number of requests at a time, or 0
+	Lanes    int       // most chunks at a time that all workers together take; 0: not known
 	Now      time.Time // for the estimate of an interval without an end
 	// HasKey tells whether requests of the service will carry a credential. Nil: it is the workers' to know.
 	HasKey func(*service.Definition) bool
@@ -51,11 +53,14 @@ func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, RequestLimit: limits.RequestBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
 		MaxRows: p.spec.MaxRows,
 	}
+	if opts.Lanes > 0 {
+		s.InFlight = min(s.InFlight, opts.Lanes)
+	}
 	if s.MaxRows > 0 {
 		s.InFlight = 1 // what lies behind the rows that are wanted must not be asked for
 		s.PageRows = int(min(int64(s.PageRows), s.MaxRows))
 	}
-	w := walks{collection: p.collection, now: opts.Now, page: int64(s.PageRows), wanted: s.MaxRows}
+	w := walks{collection: p.collection, adapter: p.definition.Adapter, now: opts.Now, page: int64(s.PageRows), wanted: s.MaxRows}
 	for chunk := range p.plan.All() {
 		if err := p.measure(s, chunk); err != nil {
 			return nil, err
@@ -63,18 +68,34 @@ func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 		w.add(chunk)
 	}
 	w.reckon(s)
-	if rows, known := p.collection.EstimateRows(p.spec.Values, opts.Now); known {
+	rows, err := p.collection.EstimateRows(p.spec.Values, opts.Now)
+	switch {
+	case err != nil:
+		s.RowsUnknown = whyUnknown(err)
+	case s.MaxRows > 0:
+		s.EstimatedRows = min(rows, s.MaxRows)
+	default:
 		s.EstimatedRows = rows
-		if s.MaxRows > 0 {
-			s.EstimatedRows = min(rows, s.MaxRows)
-		}
 	}
 	p.budget(s, opts.HasKey)
 	return s, nil
 }
 
-// measure adds one chunk's request to what is known of all.
+// whyUnknown is what a summary tells of rows that cannot be estimated: the reason alone.
+func whyUnknown(err error) messages.Unknown {
+	return messages.Unknown(messages.Text(strings.TrimPrefix(err.Error(), service.ErrNotEstimated.Error()+": ")))
+}
+
+// measure adds one chunk to what is known of all.
 func (p *pinned) measure(s *messages.PlanSummary, chunk planner.Chunk) error {
+	for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
+		if len(p.spec.Values[name]) > 1 && len(chunk.Values[name]) < len(p.spec.Values[name]) {
+			s.LargestValues[name] = max(s.LargestValues[name], len(chunk.Values[name]))
+		}
+	}
+	if p.definition.Adapter != "" {
+		return nil // its requests are its own
+	}
 	request, err := p.collection.Request(chunk.Values)
 	if err != nil {
 		return err
@@ -87,24 +108,20 @@ func (p *pinned) measure(s *messages.PlanSummary, chunk planner.Chunk) error {
 	if s.FirstURL == "" {
 		s.Method, s.FirstURL, s.FirstBody = request.Method, messages.Text(request.URL), messages.Text(string(request.Body))
 	}
-	s.LastURL, s.LastBody = messages.Text(request.URL), messages.Text(string(request.Body))
-	for _, name := range slices.Sorted(maps.Keys(chunk.Values)) {
-		if len(p.spec.Values[name]) > 1 && len(chunk.Values[name]) < len(p.spec.Values[name]) {
-			s.LargestValues[name] = max(s.LargestValues[name], len(chunk.Values[name]))
-		}
-	}
+	s.LastMethod, s.LastURL, s.LastBody = request.Method, messages.Text(request.URL), messages.Text(string(request.Body))
 	return nil
 }
 
 // walks reckons how many requests the chunks of a plan take.
 type walks struct {
 	collection *service.Collection
+	adapter    string // that makes the requests; empty: the definition says how they are made
 	now        time.Time
 	page       int64 // rows in a full page; 0: not known
 	wanted     int64 // rows that the query is complete with; 0: all
 
 	chunks, pages, longest, rows int64
-	unknown                      bool // the pages of some chunk
+	unknown                      messages.Unknown // why the pages of some chunk are not known
 }
 
 // add counts a chunk. Chunks are counted apart: a page that is full to its last row needs no second one. Chunks behind the
@@ -114,18 +131,24 @@ func (w *walks) add(chunk planner.Chunk) {
 	if w.wanted > 0 && w.rows >= w.wanted {
 		return
 	}
-	rows, estimated := w.collection.EstimateRows(chunk.Values, w.now)
+	if w.adapter != "" {
+		w.unknown = "how many a chunk takes is the adapter's own affair"
+		return
+	}
+	rows, err := w.collection.EstimateRows(chunk.Values, w.now)
 	if w.wanted > 0 {
 		rows = min(rows, w.wanted-w.rows)
 	}
 	w.rows += rows
 	pages := int64(1)
 	switch {
-	case w.wanted > 0 && !estimated:
-		w.unknown = true
+	case w.wanted > 0 && err != nil:
+		w.unknown = "the rows are not known: " + whyUnknown(err)
 	case w.collection.Paging().Style == service.PagingNone: // always one
-	case !estimated || w.page == 0:
-		w.unknown = true
+	case err != nil:
+		w.unknown = "the rows are not known: " + whyUnknown(err)
+	case w.page == 0:
+		w.unknown = "how many rows a page has is not known"
 	default:
 		pages = max(1, (rows+w.page-1)/w.page)
 	}
@@ -145,20 +168,21 @@ func confirming(p service.Paging) int64 {
 }
 
 // reckon puts the counts into the summary. At least it is one request a chunk, for what a chunk asks for may be empty, or
-// those that the wanted rows fill. The most is known only where a chunk never has a second page.
+// those that the wanted rows fill. The most is known only where a chunk never has a second page. Of an adapter's chunk it is not
+// known at all what it takes.
 func (w *walks) reckon(s *messages.PlanSummary) {
-	s.LeastRequests = w.chunks
+	s.LeastRequests, s.RequestsUnknown = w.chunks, w.unknown
 	if w.wanted > 0 {
 		full := int64(1)
-		if w.page > 0 && w.collection.Paging().Style != service.PagingNone {
+		if w.adapter == "" && w.page > 0 && w.collection.Paging().Style != service.PagingNone {
 			full = (w.wanted + w.page - 1) / w.page
 		}
 		s.LeastRequests = min(w.chunks, full)
 	}
-	if w.collection.Paging().Style == service.PagingNone {
+	if w.adapter == "" && w.collection.Paging().Style == service.PagingNone {
 		s.MostRequests = w.chunks
 	}
-	if !w.unknown {
+	if w.unknown == "" {
 		s.ExpectedRequests, s.LongestWalk = w.pages, w.longest
 	}
 }

@@ -70,26 +70,33 @@ func TestAPlanTellsRequestsWindowsAndTime(t *testing.T) {
 		sites, days int
 		hasKey      func(*service.Definition) bool
 		want        want
+		fits        messages.Fit
 	}{
-		"one page a chunk":       {nil, 8, 10, found, want{8, 8, 0, 1, 1, 4, 0}},
-		"full pages":             {nil, 8, 20, found, want{8, 16, 0, 2, 1, 8, 0}},
-		"one row more":           {nil, 8, 21, found, want{8, 24, 0, 3, 1, 12, 0}},
-		"one long walk":          {nil, 1, 300, found, want{1, 30, 0, 30, 1, 60, 0}},
-		"no time, no estimate":   {nil, 8, 0, found, want{8, 0, 0, 0, 1, 4, 0}},
-		"never a second page":    {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: none}"}, 8, 300, found, want{8, 8, 8, 1, 1, 4, 0}},
-		"an empty page ends":     {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: offset, send: {o: '{offset}'}, stop: empty_page}"}, 8, 20, found, want{8, 24, 0, 3, 1, 12, 0}},
-		"a short page ends":      {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: page, send: {p: '{page}', n: '{page_rows}'}, stop: short_page}"}, 8, 25, found, want{8, 32, 0, 4, 1, 16, 0}},
-		"a total ends":           {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: page, send: {p: '{page}'}, stop: {total: '$.total'}}"}, 8, 25, found, want{8, 24, 0, 3, 1, 12, 0}},
-		"two windows":            {nil, 101, 10, found, want{101, 101, 0, 1, 2, 3600 + 26, 3600 - 26}},
-		"an exact window":        {nil, 100, 10, found, want{100, 100, 0, 1, 1, 50, 0}},
-		"held back":              {[]string{"limit: 100", "limit: 100, hold_back: 50"}, 100, 10, found, want{100, 100, 0, 1, 2, 3600 + 26, 3600 - 24}},
-		"without a key":          {[]string{"limit: 100", "limit: 100, anonymous_limit: 10"}, 100, 10, missing, want{100, 100, 0, 1, 10, 9*3600 + 6, 9*3600 - 44}},
-		"limit to be observed":   {[]string{"limit: 100", "limit: 100, anonymous_limit: observe"}, 101, 10, missing, want{101, 101, 0, 1, 0, 52, 0}},
-		"a bucket":               {[]string{"limit: 100", "limit: 100, model: bucket"}, 101, 10, found, want{101, 101, 0, 1, 2, 3600, 3600 - 52}},
-		"rows are counted":       {[]string{"limit: 100", "limit: 100, counts: rows"}, 8, 20, found, want{8, 16, 0, 2, 2, 3600 + 4, 3600 - 4}},
-		"bytes cannot be told":   {[]string{"limit: 100", "limit: 100, counts: bytes"}, 101, 10, found, want{101, 101, 0, 1, 0, 52, 0}},
-		"no quota is declared":   {[]string{"quotas:\n  rivers: {limit: 100, window: 1h}\n", ""}, 101, 10, found, want{101, 101, 0, 1, 0, 52, 0}},
-		"longer than any window": {[]string{"limit: 100, window: 1h", "limit: 1, window: 366d"}, 1000, 10, found, want{1000, 1000, 0, 1, 1000, 3153600000, 3153600000 - 500}},
+		"one page a chunk":       {nil, 8, 10, found, want{8, 8, 0, 1, 1, 4, 0}, messages.FitYes},
+		"full pages":             {nil, 8, 20, found, want{8, 16, 0, 2, 1, 8, 0}, messages.FitYes},
+		"one row more":           {nil, 8, 21, found, want{8, 24, 0, 3, 1, 12, 0}, messages.FitYes},
+		"one long walk":          {nil, 1, 300, found, want{1, 30, 0, 30, 1, 60, 0}, messages.FitYes},
+		"no time, no estimate":   {nil, 8, 0, found, want{8, 0, 0, 0, 1, 4, 0}, messages.FitUnknown},
+		"never a second page":    {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: none}"}, 8, 300, found, want{8, 8, 8, 1, 1, 4, 0}, messages.FitYes},
+		"an empty page ends":     {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: offset, send: {o: '{offset}'}, stop: empty_page}"}, 8, 20, found, want{8, 24, 0, 3, 1, 12, 0}, messages.FitYes},
+		"a short page ends":      {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: page, send: {p: '{page}', n: '{page_rows}'}, stop: short_page}"}, 8, 25, found, want{8, 32, 0, 4, 1, 16, 0}, messages.FitYes},
+		"a total ends":           {[]string{"{style: link, next: 'header:Link[rel=next]'}", "{style: page, send: {p: '{page}'}, stop: {total: '$.total'}}"}, 8, 25, found, want{8, 24, 0, 3, 1, 12, 0}, messages.FitYes},
+		"no sites":               {nil, 0, 10, found, want{1, 0, 0, 0, 1, 2, 0}, messages.FitUnknown},
+		"no sites, many windows": {[]string{"limit: 100", "limit: 100, counts: rows"}, 0, 10, found, want{1, 0, 0, 0, 0, 2, 0}, messages.FitUnknown},
+		"windows by the least":   {nil, 101, 0, found, want{101, 0, 0, 0, 2, 3600 + 26, 3600 - 26}, messages.FitNo},
+		"nothing is left":        {[]string{"limit: 100", "limit: 100, hold_back: 20, anonymous_limit: 10"}, 8, 10, missing, want{8, 8, 0, 1, 0, 4, 0}, messages.FitUnknown},
+		"a key of the workers":   {[]string{"limit: 100", "limit: 100, anonymous_limit: 10"}, 11, 10, nil, want{11, 11, 0, 1, 1, 6, 0}, messages.FitUnknown},
+		"with a key or without":  {[]string{"limit: 100", "limit: 100, anonymous_limit: 10"}, 10, 10, nil, want{10, 10, 0, 1, 1, 6, 0}, messages.FitYes},
+		"two windows":            {nil, 101, 10, found, want{101, 101, 0, 1, 2, 3600 + 26, 3600 - 26}, messages.FitNo},
+		"an exact window":        {nil, 100, 10, found, want{100, 100, 0, 1, 1, 50, 0}, messages.FitYes},
+		"held back":              {[]string{"limit: 100", "limit: 100, hold_back: 50"}, 100, 10, found, want{100, 100, 0, 1, 2, 3600 + 26, 3600 - 24}, messages.FitNo},
+		"without a key":          {[]string{"limit: 100", "limit: 100, anonymous_limit: 10"}, 100, 10, missing, want{100, 100, 0, 1, 10, 9*3600 + 6, 9*3600 - 44}, messages.FitNo},
+		"limit to be observed":   {[]string{"limit: 100", "limit: 100, anonymous_limit: observe"}, 101, 10, missing, want{101, 101, 0, 1, 0, 52, 0}, messages.FitUnknown},
+		"a bucket":               {[]string{"limit: 100", "limit: 100, model: bucket"}, 101, 10, found, want{101, 101, 0, 1, 2, 3600, 3600 - 52}, messages.FitNo},
+		"rows are counted":       {[]string{"limit: 100", "limit: 100, counts: rows"}, 8, 20, found, want{8, 16, 0, 2, 2, 3600 + 4, 3600 - 4}, messages.FitNo},
+		"bytes cannot be told":   {[]string{"limit: 100", "limit: 100, counts: bytes"}, 101, 10, found, want{101, 101, 0, 1, 0, 52, 0}, messages.FitUnknown},
+		"no quota is declared":   {[]string{"quotas:\n  rivers: {limit: 100, window: 1h}\n", ""}, 101, 10, found, want{101, 101, 0, 1, 0, 52, 0}, messages.FitYes},
+		"longer than any window": {[]string{"limit: 100, window: 1h", "limit: 1, window: 366d"}, 1000, 10, found, want{1000, 1000, 0, 1, 1000, 3153600000, 3153600000 - 500}, messages.FitNo},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := summaryOf(t, strings.NewReplacer(test.oldnew...).Replace(metered), test.sites, test.days, test.hasKey)
@@ -100,8 +107,16 @@ func TestAPlanTellsRequestsWindowsAndTime(t *testing.T) {
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Error(diff)
 			}
-			if s.Fits() != (got.windows < 2) {
-				t.Errorf("fits is %t with %d windows", s.Fits(), got.windows)
+			if s.Fits() != test.fits {
+				t.Errorf("fits is %d, want %d: %+v", s.Fits(), test.fits, s.Quotas)
+			}
+			for _, q := range s.Quotas {
+				if q.Unknown == "" && test.fits == messages.FitUnknown || q.Unknown != "" && test.fits == messages.FitYes {
+					t.Errorf("it is not known because of %q, and fits is %d", q.Unknown, s.Fits())
+				}
+			}
+			if (s.RequestsUnknown == "") != (s.ExpectedRequests > 0) || (s.RowsUnknown == "") != (s.EstimatedRows > 0) {
+				t.Errorf("requests %d, %q; rows %d, %q", s.ExpectedRequests, s.RequestsUnknown, s.EstimatedRows, s.RowsUnknown)
 			}
 		})
 	}
@@ -146,7 +161,7 @@ func TestAPlanOfTheFirstRowsEndsWhereTheyDo(t *testing.T) {
 
 func TestThePlansQuotaTellsWhoseLimitIsBelieved(t *testing.T) {
 	anonymous := strings.Replace(metered, "limit: 100", "limit: 100, anonymous_limit: 10, hold_back: 5", 1)
-	quota := messages.PlanQuota{Pool: "rivers", Counts: "requests", Limit: 100, HoldBack: 5, Window: 3600}
+	quota := messages.PlanQuota{Pool: "rivers", Counts: "requests", Limit: 100, HoldBack: 5, Window: 3600, Model: "rolling"}
 	with := func(change func(*messages.PlanQuota)) messages.PlanQuota {
 		q := quota
 		change(&q)
@@ -184,6 +199,40 @@ func TestAPlanReckonsWithTheNumberOfRequestsThatWillHold(t *testing.T) {
 		s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{InFlight: c.operator, Now: time.Now()})
 		if err != nil || s.InFlight != c.want {
 			t.Errorf("operator %d, query %d: %+v, %v, want %d at a time", c.operator, c.query, s, err, c.want)
+		}
+	}
+}
+
+func TestWhatIsNotKnownIsSaidWithItsReason(t *testing.T) {
+	s := summaryOf(t, metered, 0, 10, nil)
+	if s.EstimatedRows != 0 || s.RowsUnknown != "site is not given" || s.RequestsUnknown != "the rows are not known: site is not given" {
+		t.Errorf("rows %d, %q; requests %d, %q", s.EstimatedRows, s.RowsUnknown, s.ExpectedRequests, s.RequestsUnknown)
+	}
+	if q := s.Quotas[0]; q.Windows != 1 || q.Unknown != "how many requests it takes is not known" {
+		t.Errorf("%d windows, %q", q.Windows, q.Unknown)
+	}
+}
+
+// What a chunk costs is the adapter's own affair, whatever its definition tells of pages and rows.
+func TestTheRequestsOfAnAdapterAreItsOwnAffair(t *testing.T) {
+	for _, paging := range []string{"{style: none}", "{style: link, next: 'header:Link[rel=next]'}"} {
+		for _, most := range []int64{0, 5} {
+			text := strings.NewReplacer("name: rivers", "name: rivers\nadapter: soap", "{style: link, next: 'header:Link[rel=next]'}", paging).Replace(metered)
+			spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", MaxRows: most, Values: service.Values{
+				"site": {"1", "2", "3"}, "time": {"2024-01-01", "2024-01-30"},
+			}}
+			s, err := coordinator.Plan(&definitions{text: text}, spec, coordinator.PlanOptions{Now: time.Now(), Adapters: map[string]coordinator.Adapter{"soap": {}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			least := int64(3)
+			if most > 0 {
+				least = 1
+			}
+			if s.LeastRequests != least || s.ExpectedRequests != 0 || s.MostRequests != 0 || s.LongestWalk != 0 || s.RequestsUnknown == "" ||
+				s.FirstURL != "" || s.LongestURLBytes != 0 || s.Fits() != messages.FitUnknown {
+				t.Errorf("%s, %d rows: %+v", paging, most, s)
+			}
 		}
 	}
 }

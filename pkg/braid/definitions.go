@@ -106,6 +106,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 type PlanConfig struct {
 	Definitions Definitions
 	InFlight    int                 // an explicit number of requests at a time; 0: as query and definition say
+	Lanes       int                 // most chunks at a time that all workers together take; 0: not known
 	Getenv      func(string) string // where credentials are looked for
 	ConfigDir   string              // folder of credential files
 	Now         time.Time
@@ -117,7 +118,7 @@ type PlanConfig struct {
 // depends on whether there is one, and are neither used nor told.
 func Plan(cfg PlanConfig, spec *query.Spec) (*messages.PlanSummary, error) {
 	return coordinator.Plan(cfg.Definitions, spec, coordinator.PlanOptions{
-		InFlight: cfg.InFlight, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
+		InFlight: cfg.InFlight, Lanes: cfg.Lanes, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
 		Adapters: planning(cfg.NamedAdapters),
 	})
 }

@@ -12,14 +12,16 @@ type PlanSummary struct {
 	Chunks      int    `json:"chunks"`
 	Fingerprint string `json:"fingerprint"`
 
-	LeastRequests    int64 `json:"least_requests"`             // without retries: no run takes fewer
-	ExpectedRequests int64 `json:"expected_requests,omitzero"` // by the definition's estimate of rows, or where each chunk is one page
-	MostRequests     int64 `json:"most_requests,omitzero"`     // without retries and splits: no run takes more
-	LongestWalk      int64 `json:"longest_walk,omitzero"`      // most requests that are expected of one chunk, which come one after another
-	InFlight         int   `json:"in_flight"`                  // requests at a time
-	EstimatedRows    int64 `json:"estimated_rows,omitzero"`    // a guess, by the definition's estimate
-	PageRows         int   `json:"page_rows,omitzero"`         // rows asked for in one request
-	MaxRows          int64 `json:"max_rows,omitzero"`          // the query's own bound
+	LeastRequests    int64   `json:"least_requests"`                     // without retries: no run takes fewer
+	ExpectedRequests int64   `json:"expected_requests,omitzero"`         // by the definition's estimate of rows, or where each chunk is one page
+	RequestsUnknown  Unknown `json:"expected_requests_unknown,omitzero"` // why expected_requests is not known
+	MostRequests     int64   `json:"most_requests,omitzero"`             // without retries and splits: no run takes more
+	LongestWalk      int64   `json:"longest_walk,omitzero"`              // most requests that are expected of one chunk, which come one after another
+	InFlight         int     `json:"in_flight"`                          // requests at a time
+	EstimatedRows    int64   `json:"estimated_rows,omitzero"`            // a guess, by the definition's estimate
+	RowsUnknown      Unknown `json:"estimated_rows_unknown,omitzero"`    // why estimated_rows is not known
+	PageRows         int     `json:"page_rows,omitzero"`                 // rows asked for in one request
+	MaxRows          int64   `json:"max_rows,omitzero"`                  // the query's own bound
 
 	LongestURLBytes     int            `json:"longest_url_bytes"`              // of all requests
 	URLLimit            int            `json:"url_limit"`                      // bytes that the service takes; 0: no limit is known
@@ -34,24 +36,30 @@ type PlanSummary struct {
 	Latency int64       `json:"latency_ms,omitzero"`   // of one request, as the time is reckoned with; assumed, not measured
 	Waited  int64       `json:"wait_seconds,omitzero"` // of the time: waits for quota
 
-	Method    string `json:"method,omitzero"`     // of the first request
-	FirstURL  string `json:"first_url,omitzero"`  // of the first chunk's request, cut to what a message carries
-	FirstBody string `json:"first_body,omitzero"` // likewise
-	LastURL   string `json:"last_url,omitzero"`   // likewise of the last chunk's
-	LastBody  string `json:"last_body,omitzero"`  // likewise
+	Method     string `json:"method,omitzero"`      // of the first request
+	FirstURL   string `json:"first_url,omitzero"`   // of the first chunk's request, cut to what a message carries
+	FirstBody  string `json:"first_body,omitzero"`  // likewise
+	LastMethod string `json:"last_method,omitzero"` // of the last request
+	LastURL    string `json:"last_url,omitzero"`    // likewise of the last chunk's
+	LastBody   string `json:"last_body,omitzero"`   // likewise
 }
 
 // PlanQuota is one quota and how a plan fits into it.
 type PlanQuota struct {
 	Pool      string   `json:"pool"`
-	Counts    string   `json:"counts"`              // requests, bytes or rows
-	Limit     int64    `json:"limit,omitzero"`      // in a window, as it is believed; 0: not known
-	HoldBack  int64    `json:"hold_back,omitzero"`  // of these, never spent
-	Window    int64    `json:"window_seconds"`      // length of a window
-	Key       KeyState `json:"key,omitzero"`        // whether a key for it was found
-	Anonymous bool     `json:"anonymous,omitempty"` // the limit is that of requests without a key
-	Windows   int64    `json:"windows,omitzero"`    // that the plan takes, when nobody else spends the quota; 0: not known
+	Counts    string   `json:"counts"`                   // requests, bytes or rows
+	Limit     int64    `json:"limit,omitzero"`           // in a window, as it is believed; 0: not known
+	HoldBack  int64    `json:"hold_back,omitzero"`       // of these, never spent
+	Window    int64    `json:"window_seconds"`           // length of a window
+	Model     string   `json:"model,omitzero"`           // rolling, fixed or bucket
+	Key       KeyState `json:"key,omitzero"`             // whether a key for it was found
+	Anonymous bool     `json:"anonymous,omitempty"`      // the limit is that of requests without a key
+	Windows   int64    `json:"windows,omitzero"`         // that the plan takes, when nobody else spends the quota: at least, when Unknown says why; 0: not known
+	Unknown   Unknown  `json:"windows_unknown,omitzero"` // why the number of windows is not known, or is only the least
 }
+
+// Unknown says in words why a number is not known; empty: it is.
+type Unknown string
 
 // KeyState tells whether there is a key that a quota belongs to.
 type KeyState string
@@ -63,15 +71,29 @@ const (
 	KeyUnknown KeyState = "unknown" // it is the workers' to know
 )
 
-// Fits tells whether the whole plan is expected to fit into one window of each of its quotas. What is not known fits.
-func (m *PlanSummary) Fits() bool {
+// Fits tells whether the whole plan is expected to fit into one window of each of its quotas.
+func (m *PlanSummary) Fits() Fit {
+	fit := FitYes
 	for _, q := range m.Quotas {
-		if q.Windows > 1 {
-			return false
+		switch {
+		case q.Windows > 1:
+			return FitNo
+		case q.Unknown != "" || q.Windows == 0:
+			fit = FitUnknown
 		}
 	}
-	return true
+	return fit
 }
+
+// Fit tells whether a plan fits into one window of its quotas.
+type Fit int
+
+// The answers to whether a plan fits.
+const (
+	FitUnknown Fit = iota // it cannot be told; Unknown of a quota says why
+	FitYes
+	FitNo // also when a larger number of windows is not known
+)
 
 const maxPlanQuotas = 16
 
@@ -101,6 +123,7 @@ func (m *PlanSummary) Validate() error {
 		checkCount("latency_ms", m.Latency),
 		checkCount("wait_seconds", m.Waited),
 		checkText("method", m.Method),
+		checkText("last_method", m.LastMethod),
 		checkText("first_url", m.FirstURL),
 		checkText("first_body", m.FirstBody),
 		checkText("last_url", m.LastURL),
@@ -112,6 +135,8 @@ func (m *PlanSummary) checkRequests() error {
 	return firstError(
 		checkCount("least_requests", m.LeastRequests),
 		checkCount("expected_requests", m.ExpectedRequests),
+		checkText("expected_requests_unknown", string(m.RequestsUnknown)),
+		checkText("estimated_rows_unknown", string(m.RowsUnknown)),
 		checkCount("most_requests", m.MostRequests),
 		checkCount("longest_walk", m.LongestWalk),
 		checkCount("in_flight", int64(m.InFlight)),
@@ -137,6 +162,8 @@ func (q *PlanQuota) validate() error {
 		field("quotas.pool", CheckName(q.Pool)),
 		checkText("quotas.counts", q.Counts),
 		checkText("quotas.key", string(q.Key)),
+		checkText("quotas.model", q.Model),
+		checkText("quotas.windows_unknown", string(q.Unknown)),
 		checkCount("quotas.limit", q.Limit),
 		checkCount("quotas.hold_back", q.HoldBack),
 		checkCount("quotas.window_seconds", q.Window),

@@ -173,8 +173,10 @@ func (d draw) summary() wire {
 			return messages.PlanQuota{
 				Pool: d.name(), Counts: d.text(), Limit: d.count(), HoldBack: d.count(), Window: d.count(),
 				Key: messages.KeyState(d.text()), Anonymous: rapid.Bool().Draw(t, "anonymous"), Windows: d.count(),
+				Model: d.text(), Unknown: messages.Unknown(d.text()),
 			}
 		}), 0, 3).Draw(d.T, "quotas"),
+		RequestsUnknown: messages.Unknown(d.text()), RowsUnknown: messages.Unknown(d.text()), LastMethod: d.text(),
 		Seconds: d.count(), Latency: d.count(), Waited: d.count(), Method: d.text(), FirstBody: d.text(), LastBody: d.text(),
 	}
 }

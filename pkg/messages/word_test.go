@@ -118,8 +118,12 @@ func words() []word {
 			ExpectedRequests: 60, MostRequests: 80, LongestWalk: 2, PageRows: 50_000, MaxRows: 2_000_000,
 			LongestBodyBytes: 500, BodyLimit: 600, LongestRequestBytes: 2490, RequestLimit: 2500,
 			Quotas: []messages.PlanQuota{
-				{Pool: "gateway", Counts: "requests", Limit: 50, HoldBack: 5, Window: 3600, Key: messages.KeyMissing, Anonymous: true, Windows: 2},
+				{
+					Pool: "gateway", Counts: "requests", Limit: 50, HoldBack: 5, Window: 3600, Key: messages.KeyMissing, Anonymous: true, Windows: 2,
+					Model: "rolling", Unknown: "how many requests it takes is not known",
+				},
 			},
+			RequestsUnknown: "the rows are not known", RowsUnknown: "site is not given", LastMethod: "GET",
 			Seconds: 3630, Latency: 2000, Waited: 3600, Method: "POST", FirstBody: `{"op":"in"}`, LastBody: `{"op":"and"}`,
 		}, messages.DecodePlanSummary),
 		wordOf("page", &messages.Page{

@@ -28,7 +28,11 @@ type tb interface {
 // gauges is a collection whose axes are the given ones, slowest first, such as "each: state" and "pack: site".
 func gauges(t tb, limits string, axes ...string) *service.Collection {
 	t.Helper()
-	text := `schema: service/v1
+	return gaugesOf(t, gaugesText(limits, axes...))
+}
+
+func gaugesText(limits string, axes ...string) string {
+	return `schema: service/v1
 name: rivers
 base_url: https://api.example.org
 hosts: [{host: api.example.org}]
@@ -43,11 +47,15 @@ collections:
       tag: {type: text, many: repeat, send: {a-rather-long-name-of-a-tag: '{}'}}
       code: {type: text, many: comma}
       day: {type: interval, of: date}
-    estimate: {rows: {per: [state, site], every: 24h}}
+    estimate: {rows: {per: [state, site], absent: {state: 1, site: 1}, every: 24h}}
     axes: [{` + strings.Join(axes, "}, {") + `}]
     rows: {format: json, at: '$.data[*]'}
     fields: {id: {type: text}}
 `
+}
+
+func gaugesOf(t tb, text string) *service.Collection {
+	t.Helper()
 	d, err := service.Parse("rivers.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -259,8 +267,8 @@ func TestRowsStayWithinTheirTargetAsFarAsValuesDivide(t *testing.T) {
 		}
 		chunks := divided(t, c, whole, planner.Options{MaxChunks: rapid.SampledFrom([]int{0, 7, 100}).Draw(t, "max_chunks")})
 		for _, chunk := range chunks {
-			rows, known := c.EstimateRows(chunk.Values, time.Time{})
-			if !known || rows > target && len(chunk.Values["site"]) > 1 {
+			rows, err := c.EstimateRows(chunk.Values, time.Time{})
+			if err != nil || rows > target && len(chunk.Values["site"]) > 1 {
 				t.Fatalf("%d sites with %d rows in one request, the target is %d", len(chunk.Values["site"]), rows, target)
 			}
 		}
@@ -279,6 +287,22 @@ func TestAnAxisIsNotDividedForRowsThatItDoesNotLessen(t *testing.T) {
 	plan, err = planner.Divide(c, whole, planner.Options{})
 	if err != nil || plan.Len() != 5 {
 		t.Errorf("%v, %v", plan, err)
+	}
+}
+
+// Rows that cannot be guessed are no reason to divide: they are not taken for those of one value.
+func TestRowsThatAreNotKnownDivideNothing(t *testing.T) {
+	days := []string{"2025-01-01", "2025-01-31"}
+	for _, test := range []struct {
+		absent string
+		chunks int
+	}{{"absent: {state: 1}, ", 1}, {"absent: {state: 1, site: 1}, ", 9}} {
+		text := strings.NewReplacer("absent: {state: 1, site: 1}, ", test.absent, "per: [state, site]", "per: [state, site, code]").
+			Replace(gaugesText("chunk_rows: 10", "pack: code"))
+		plan, err := planner.Divide(gaugesOf(t, text), service.Values{"code": numbered("c", 9), "day": days}, planner.Options{})
+		if err != nil || plan.Len() != test.chunks {
+			t.Errorf("%s: %v, %v, want %d chunks", test.absent, plan, err, test.chunks)
+		}
 	}
 }
 

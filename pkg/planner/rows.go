@@ -193,11 +193,14 @@ func (d *division) crowded(cuts [][]int) service.Values {
 	return values
 }
 
-// excess is how many rows a request is over their target, by the estimate.
+// excess is how many rows a request is over their target, by the estimate; 0 where there is none.
 func (d *division) excess(with service.Values) int64 {
 	target := d.collection.Limits.ChunkRows
-	rows, known := d.collection.EstimateRows(with, d.opts.Now)
-	if !known || target == 0 {
+	if target == 0 {
+		return 0
+	}
+	rows, err := d.collection.EstimateRows(with, d.opts.Now)
+	if err != nil {
 		return 0
 	}
 	return max(0, rows-target)

@@ -125,19 +125,60 @@ func TestAMillionWrongValuesMakeAShortReport(t *testing.T) {
 func TestTheEstimateMultipliesValuesAndTime(t *testing.T) {
 	c := daily(t)
 	now := time.Date(2024, 1, 11, 0, 0, 0, 0, time.UTC)
-	sites := Values{"monitoring_location_id": {"USGS-1", "USGS-2"}, "time": {"2024-01-01", "2024-01-05"}}
-	if rows, ok := c.EstimateRows(sites, now); !ok || rows != 2*5 {
-		t.Errorf("closed interval: %d rows, %t", rows, ok)
+	for name, test := range map[string]struct {
+		c      *Collection
+		values Values
+		rows   int64
+		why    string
+	}{
+		"closed interval": {c, Values{"monitoring_location_id": {"USGS-1", "USGS-2"}, "parameter_code": {"00060"}, "time": {"2024-01-01", "2024-01-05"}}, 2 * 5, ""},
+		"open end":        {c, Values{"monitoring_location_id": {"USGS-1", "USGS-2"}, "parameter_code": {"00060"}, "time": {"2024-01-01", ".."}}, 2 * 10, ""},
+		"open begin":      {c, Values{"monitoring_location_id": {"USGS-1"}, "parameter_code": {"00060"}, "time": {"..", "2024-01-01"}}, 0, "time has no begin"},
+		"no time":         {c, Values{"monitoring_location_id": {"USGS-1"}, "parameter_code": {"00060"}}, 0, "time is not given"},
+		"no sites":        {c, Values{"time": {"2024-01-01", "2024-01-05"}}, 0, "monitoring_location_id is not given"},
+		"an empty list":   {c, Values{"monitoring_location_id": {}, "time": {"2024-01-01", "2024-01-05"}}, 0, "monitoring_location_id is not given"},
+		"no estimate":     {gauges(t), Values{}, 0, "the definition has no estimate"},
+	} {
+		rows, err := test.c.EstimateRows(test.values, now)
+		if rows != test.rows || (err == nil) != (test.why == "") || err != nil && (!errors.Is(err, ErrNotEstimated) || !strings.Contains(err.Error(), test.why)) {
+			t.Errorf("%s: %d rows, %v, want %d, %q", name, rows, err, test.rows, test.why)
+		}
 	}
-	sites["time"] = []string{"2024-01-01", ".."}
-	if rows, ok := c.EstimateRows(sites, now); !ok || rows != 2*10 {
-		t.Errorf("open end: %d rows, %t", rows, ok)
+}
+
+// A default is sent, and another name is the same parameter: neither is missing.
+func TestTheEstimateCountsDefaultsOtherNamesAndSpellings(t *testing.T) {
+	const text = `
+schema: service/v1
+name: rivers
+base_url: https://rivers.example
+hosts: [{host: rivers.example}]
+collections:
+  daily:
+    request: {path: /daily}
+    params:
+      site: {type: text, many: comma, aliases: [gauge]}
+      state: {type: text, many: comma, values: {WI: [Wisconsin], IL: [Illinois]}}
+      quantity: {type: text, default: level}
+      kind: {type: text, many: comma}
+    rows: {format: json, at: '$[*]'}
+    fields: {n: {type: int64}}
+    estimate: {rows: {per: [site, state, quantity, kind], absent: {kind: 5}}}
+`
+	d, err := Parse("rivers.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
 	}
-	sites["time"] = []string{"..", "2024-01-01"}
-	if _, ok := c.EstimateRows(sites, now); ok {
-		t.Error("an open beginning was estimated")
+	c, err := d.Collection("daily")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, ok := gauges(t).EstimateRows(Values{}, now); ok {
-		t.Error("a collection without an estimate was estimated")
+	if rows, err := c.EstimateRows(Values{"gauge": {"a", "b", "c"}, "state": {"WI", "Wisconsin", "IL"}}, time.Time{}); err != nil || rows != 3*2*5 {
+		t.Errorf("%d rows, %v, want 30", rows, err)
+	}
+	for _, wrong := range []string{"{kimd: 5}", "{kind: 0}", "{kind: 1000001}"} {
+		if _, err := Parse("rivers.yaml", []byte(strings.Replace(text, "{kind: 5}", wrong, 1))); err == nil || !strings.Contains(err.Error(), "estimate.rows.absent") {
+			t.Errorf("absent: %s: %v", wrong, err)
+		}
 	}
 }
