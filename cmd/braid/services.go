@@ -249,6 +249,7 @@ type describedParameter struct {
 	Aliases  []string `json:"aliases,omitempty"`
 	Type     string   `json:"type"`
 	Of       []string `json:"of,omitempty"`
+	Ends     string   `json:"ends,omitempty"`
 	Several  bool     `json:"several"`
 	Required bool     `json:"required"`
 	Default  []string `json:"default,omitempty"`
@@ -300,6 +301,7 @@ func describe(c *service.Collection, file string) described {
 		for _, unit := range p.Of {
 			one.Of = append(one.Of, string(unit))
 		}
+		one.Ends = endsText(p.Of)
 		if p.Pattern != nil {
 			one.Pattern = p.Pattern.String()
 		}
@@ -410,6 +412,33 @@ func (p describedParameter) marks() []string {
 	return marks
 }
 
+// endsText says whether the end of an interval belongs to it, and what a day stands for as one.
+func endsText(units []service.Unit) string {
+	var whole []string
+	for _, unit := range units {
+		switch unit {
+		case service.UnitDate:
+			whole = append(whole, "day")
+		case service.UnitMonth, service.UnitYear:
+			whole = append(whole, string(unit))
+		case service.UnitTimestamp, service.UnitDuration:
+		}
+	}
+	var text string
+	switch {
+	case len(whole) > 0:
+		text = "the end is included: a " + strings.Join(whole, " or ") + " as the end means the whole " + strings.Join(whole, " or ")
+	case slices.Contains(units, service.UnitTimestamp):
+		return "the end is included: a day as the end is its first moment, and not the whole day"
+	default:
+		return ""
+	}
+	if slices.Contains(units, service.UnitTimestamp) {
+		text += ", a time that moment"
+	}
+	return text
+}
+
 // notes are the lines below a parameter: its form and its allowed values.
 func (p describedParameter) notes() []string {
 	var notes []string
@@ -417,6 +446,9 @@ func (p describedParameter) notes() []string {
 		notes = append(notes, wrapped(p.Hint, listWidth-6)...)
 	} else if p.Pattern != "" {
 		notes = append(notes, "matches "+p.Pattern)
+	}
+	if p.Ends != "" {
+		notes = append(notes, wrapped(p.Ends, listWidth-6)...)
 	}
 	if len(p.Values) > 0 {
 		notes = append(notes, wrapped("one of "+strings.Join(p.Values, ", "), listWidth-6)...)
