@@ -18,6 +18,8 @@ type Survey struct {
 	Enough    bool     // the table can be made: every position is complete, or the rows that the query asks for are there
 	Columns   []string // seen in the rows, in position order
 	Progress  messages.Progress
+
+	rows map[messages.Position]int64 // of the results that have some
 }
 
 // surveyPatience is how long a survey waits for the next message, whatever its context allows.
@@ -51,6 +53,12 @@ func (c *Coordinator) Survey(ctx context.Context, q *messages.Query) (*Survey, e
 		return nil, fmt.Errorf("survey of %s: %w", q.ID, err)
 	}
 	s := &Survey{Completed: run.Completion(), Enough: run.Enough(), Progress: *run.Progress(c.ports.Now())}
+	s.rows = make(map[messages.Position]int64, len(seen.byPosition))
+	for position, result := range seen.byPosition {
+		if result.rows > 0 {
+			s.rows[position] = result.rows
+		}
+	}
 	s.Columns, s.Progress.Rows = seen.sum(s.Completed.Leaves(q.Chunks), q.MaxRows)
 	return s, nil
 }
