@@ -79,6 +79,11 @@ func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary,
 	return samplePlan(), d.err
 }
 
+func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error) {
+	d.note("coverage " + id)
+	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
+}
+
 func (d *desk) Ready(context.Context) error { return d.ready }
 
 func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpapi.Table, error) {

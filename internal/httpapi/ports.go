@@ -28,6 +28,8 @@ type Views interface {
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
+	// Coverage says what came of each value that a query asks for.
+	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
 	// Ready tells whether commands can be carried out.
 	Ready(ctx context.Context) error
 }

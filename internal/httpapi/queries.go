@@ -18,6 +18,7 @@ const (
 	queryPath   = queriesPath + "/{id}"
 	resumePath  = queryPath + "/resume"
 	cancelPath  = queryPath + "/cancel"
+	coverPath   = queryPath + "/coverage"
 )
 
 // One is the input of a route that names a query.
@@ -46,6 +47,8 @@ type queryOutput struct {
 	Body     *messages.Query
 }
 
+type coverageOutput struct{ Body *messages.Coverage }
+
 type statusOutput struct{ Body *messages.Status }
 
 // QueryList is the answer that lists queries.
@@ -62,6 +65,7 @@ func (a *api) routeQueries() {
 	describeBody[query.Spec](a, queriesPath, true)
 	huma.Register(a.huma, a.operation("list-queries", http.MethodGet, queriesPath, "List all queries, the newest first"), a.list)
 	huma.Register(a.huma, a.operation("show-query", http.MethodGet, queryPath, "Show where a query stands"), a.show)
+	huma.Register(a.huma, a.operation("cover-query", http.MethodGet, coverPath, "Tell what came of each value that a query asks for"), a.cover)
 	huma.Register(a.huma, a.operation("remove-query", http.MethodDelete, queryPath, "Remove a query that is not active, with its results"), a.remove)
 	huma.Register(a.huma, a.operation("resume-query", http.MethodPost, resumePath, "Run again what has no result"), a.resume)
 	describeBody[contract.Resume](a, resumePath, false)
@@ -98,6 +102,18 @@ func (a *api) show(ctx context.Context, in *One) (*statusOutput, error) {
 		return nil, a.failure("show query", err)
 	}
 	return &statusOutput{status}, nil
+}
+
+func (a *api) cover(ctx context.Context, in *One) (*coverageOutput, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("coverage", err)
+	}
+	coverage, err := a.ports.Views.Coverage(ctx, id)
+	if err != nil {
+		return nil, a.failure("coverage", err)
+	}
+	return &coverageOutput{coverage}, nil
 }
 
 func (a *api) remove(ctx context.Context, in *One) (*struct{}, error) {

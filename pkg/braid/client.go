@@ -159,6 +159,15 @@ func (c *Client) Status(ctx context.Context, id string) (*messages.Status, error
 	return call(ctx, c, http.MethodGet, path, nil, maxAnswerBytes, decodeStatus)
 }
 
+// Coverage says what came of each value that a query asks for.
+func (c *Client) Coverage(ctx context.Context, id string) (*messages.Coverage, error) {
+	path, err := queryPath(id, "/coverage")
+	if err != nil {
+		return nil, err
+	}
+	return call(ctx, c, http.MethodGet, path, nil, maxListBytes, messages.DecodeCoverage)
+}
+
 // Statuses gives all queries, the newest first.
 func (c *Client) Statuses(ctx context.Context) ([]*messages.Status, error) {
 	list, err := call(ctx, c, http.MethodGet, queriesPath, nil, maxListBytes, decodeStatuses)

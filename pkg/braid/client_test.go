@@ -72,6 +72,11 @@ func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary,
 	return samplePlan(), d.err
 }
 
+func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error) {
+	d.note("coverage %s", id)
+	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
+}
+
 func (d *desk) Ready(context.Context) error {
 	d.note("ready")
 	return d.err
@@ -153,6 +158,7 @@ func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
 		"status ":           func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
 		"statuses":          func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
 		"ready":             func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
+		"coverage q1":       func(c *braid.Client) (any, error) { return c.Coverage(ctx, "q1") },
 		"table q1 csv true": func(c *braid.Client) (any, error) { return c.Table(ctx, "q1", "csv", true, io.Discard) },
 	}
 }
@@ -162,6 +168,7 @@ func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	answers := map[string]any{
 		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(),
 		"statuses": []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, "table": &report,
+		"coverage": &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}},
 	}
 	for asked, call := range calls(t.Context()) {
 		t.Run(asked, func(t *testing.T) {

@@ -25,6 +25,8 @@ type Coordinator interface {
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
+	// Coverage says what came of each value that a query asks for.
+	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
 	// Table writes the finished table; with partial, what there is of an unfinished one.
 	Table(ctx context.Context, id, format string, partial bool, w io.Writer) (*frame.Report, error)
 }
@@ -117,6 +119,15 @@ func (l *Local) Export(ctx context.Context, id string, partial bool) (*coordinat
 		return nil, err
 	}
 	return l.engine.Export(ctx, id, partial)
+}
+
+// Coverage says what came of each value that a query asks for.
+func (l *Local) Coverage(ctx context.Context, id string) (*messages.Coverage, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Coverage(ctx, id)
 }
 
 // Table writes a query's table.

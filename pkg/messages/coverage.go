@@ -1,6 +1,9 @@
 package messages
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Coverage says of each value that a query asks for what came of it.
 type Coverage struct {
@@ -45,4 +48,16 @@ func (m *Coverage) Validate() error {
 		}
 	}
 	return nil
+}
+
+// DecodeCoverage reads what a coordinator answers.
+func DecodeCoverage(data []byte) (*Coverage, error) {
+	var m Coverage
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("decode coverage: %w", err)
+	}
+	if err := m.Validate(); err != nil {
+		return nil, fmt.Errorf("decode coverage: %w", err)
+	}
+	return &m, nil
 }
