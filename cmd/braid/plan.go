@@ -63,6 +63,7 @@ With --exit-code the command ends with the code that a run would most probably e
 	}
 	k.flags(a, cmd)
 	a.laneFlagsOn(cmd.Flags())
+	a.emptyFlagOn(cmd.Flags()) // of a run: what a plan takes is what a run takes
 	cmd.Flags().BoolVar(&k.wait, "wait", false, "a run would wait out quota pauses and interruptions")
 	cmd.Flags().BoolVar(&exit, "exit-code", false, "end with the code that a run would most probably end with")
 	settings.OnlyFlags(cmd.Flags(), "exit-code")
