@@ -127,15 +127,17 @@ func shortestWait(plan *messages.PlanSummary) time.Duration {
 // whyUntold says why it is not known whether a plan fits into its quotas, or how many windows it takes; empty: it is.
 func whyUntold(plan *messages.PlanSummary) string {
 	for _, q := range plan.Quotas {
-		switch {
-		case q.Unknown == "":
-		case q.Counts == "rows" && plan.RowsUnknown != "":
-			return string(q.Unknown) + ": " + string(plan.RowsUnknown)
-		case q.Counts == "requests" && plan.RequestsUnknown != "":
-			return string(q.Unknown) + ": " + string(plan.RequestsUnknown)
-		default:
-			return q.Pool + ": " + string(q.Unknown)
+		if q.Unknown == "" {
+			continue
 		}
+		why := q.Pool + ": " + string(q.Unknown)
+		switch {
+		case q.Counts == "rows" && plan.RowsUnknown != "":
+			why += "; rows: " + string(plan.RowsUnknown)
+		case q.Counts == "requests" && plan.RequestsUnknown != "":
+			why += "; requests: " + string(plan.RequestsUnknown)
+		}
+		return why
 	}
 	return ""
 }

@@ -219,11 +219,17 @@ func TestAPlanSaysWhatIsNotKnownAndWhy(t *testing.T) {
 		"a whole state": {nil, whole, exitUntold, []string{
 			"requests   1 at least; how many are expected is not known\n           the rows are not known: gauge is not given\n",
 			"rows       not known (gauge is not given)\n", "whether it fits into one window is not known:\n",
-		}, "cannot be told: how many requests it takes is not known: the rows are not known: gauge is not given\n"},
+		}, "cannot be told: wide: how many requests it takes is not known; requests: the rows are not known: gauge is not given\n"},
 		"a gauge":             {nil, one, exitOK, []string{"rows       about 31,", "fits into one window"}, ""},
 		"it is waited anyway": {nil, append(slices.Clone(whole), "--wait"), exitOK, nil, ""},
-		"a quota of bytes":    {[]string{"limit: 100", "limit: 100, counts: bytes"}, one, exitUntold, []string{"whether it fits"}, "wide: how many bytes come is not known\n"},
-		"no quota":            {[]string{"quotas:\n  wide: {limit: 100, window: 1h}\n", ""}, whole, exitOK, nil, ""},
+		"limit and requests": {
+			[]string{"limit: 100", "limit: 100, anonymous_limit: observe", "[{host: wide.example}]", "[{host: wide.example, credentials: [key]}]\ncredentials: {key: {send: {header: X-Key}, from: 'env:WIDE_KEY'}}"},
+			whole, exitUntold,
+			[]string{"its limit is not known before the first answer\n"},
+			"cannot be told: wide: its limit is not known before the first answer; requests: the rows are not known: gauge is not given\n",
+		},
+		"a quota of bytes": {[]string{"limit: 100", "limit: 100, counts: bytes"}, one, exitUntold, []string{"whether it fits"}, "wide: how many bytes come is not known\n"},
+		"no quota":         {[]string{"quotas:\n  wide: {limit: 100, window: 1h}\n", ""}, whole, exitOK, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := wideFolder(t, test.oldnew...).run(test.args...).mustExit(t, test.code)
