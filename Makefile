@@ -31,12 +31,24 @@ check: lint arch test ## all that must hold before a change is sent: lint, archi
 deps: ## download the Go modules that build and tests need
 	go mod download
 
+# Tables are read back by readers that are not ours. Nothing is built: the packages bring what they need.
+READERS := test/readers/node_modules/.package-lock.json
+
+.PHONY: readers
+readers: $(READERS) ## install the readers that tests read tables back with (needs Node.js)
+
+$(READERS): test/readers/package-lock.json
+	@command -v npm >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq nodejs npm; } || \
+		{ echo "the tests read tables with DuckDB and others: install Node.js 20 or later with npm"; exit 1; }
+	npm --prefix test/readers ci --no-audit --no-fund --ignore-scripts
+	@touch $@
+
 .PHONY: test
-test: deps ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
+test: deps readers ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
 	go test $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race
-race: deps ## run the tests under the race detector
+race: deps readers ## run the tests under the race detector
 	go test -race $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: arch

@@ -3,6 +3,7 @@ package coordinator_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,16 +17,21 @@ func TestCoverageTellsWhatCameOfEachValue(t *testing.T) {
 	r := lakeRig(t)
 	c := r.lead()
 	// Three sites a chunk; the first chunk is split and s02 has nothing, the second has no rows, the third is refused for quota.
+	var answered sync.WaitGroup
+	answered.Add(3) // the second chunk, and the halves of the first
 	r.work(testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		names := sitesOf(c)
 		switch {
 		case slices.Contains(names, "s07"):
+			answered.Wait()
 			return service.Page{}, refuse(service.ClassQuota, 429, 0)
 		case slices.Contains(names, "s03"):
+			answered.Done()
 			return service.Page{Columns: []string{"site", "n"}, Status: 200}, nil
 		case len(names) > 2:
 			return service.Page{}, refuse(service.ClassTooLarge, 413, 0)
 		}
+		answered.Done()
 		return rowsOf(slices.DeleteFunc(names, func(name string) bool { return name == "s02" })), nil
 	}))
 	q := r.submit(c, depths(9, 3))
