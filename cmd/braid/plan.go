@@ -62,8 +62,8 @@ With --exit-code the command ends with the code that a run would most probably e
 		},
 	}
 	k.flags(a, cmd)
-	a.laneFlagsOn(cmd.Flags())
-	a.emptyFlagOn(cmd.Flags()) // of a run: what a plan takes is what a run takes
+	a.embeddedFlagsOn(cmd.Flags()) // of a run: what a plan takes is what a run takes
+	a.emptyFlagOn(cmd.Flags())
 	cmd.Flags().BoolVar(&k.wait, "wait", false, "a run would wait out quota pauses and interruptions")
 	cmd.Flags().BoolVar(&exit, "exit-code", false, "end with the code that a run would most probably end with")
 	settings.OnlyFlags(cmd.Flags(), "exit-code")
@@ -170,13 +170,24 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 		{"concurrency", strconv.Itoa(a.embedded.concurrency)},
 		{"in-flight", strconv.Itoa(a.embedded.inFlight)},
 		{"listen", a.embedded.listen},
+		{"lease-ttl", a.embedded.leaseTTL.String()},
+		{"grace", a.embedded.grace.String()},
 	} {
 		if a.origins[given.name] == settings.FromFlag {
 			words = append(words, "--"+given.name, quoteArg(given.value))
 		}
 	}
-	if k.wait && a.origins["wait"] == settings.FromFlag {
-		words = append(words, "--wait")
+	for _, given := range []struct {
+		name string
+		on   bool
+	}{{"wait", k.wait}, {"fail-on-empty", a.failOnEmpty}, {"fast-sync", a.embedded.fastSync}} {
+		switch {
+		case a.origins[given.name] != settings.FromFlag:
+		case given.on:
+			words = append(words, "--"+given.name)
+		default: // it outranks the environment
+			words = append(words, "--"+given.name+"=false")
+		}
 	}
 	for _, service := range slices.Sorted(maps.Keys(a.serviceURL)) {
 		if a.origins["service-url"] == settings.FromFlag {

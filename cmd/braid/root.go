@@ -287,17 +287,12 @@ func (a *app) lanes() int {
 	return int(min(int64(a.embedded.workers)*int64(a.embedded.concurrency), query.MaxInFlight))
 }
 
-// laneFlagsOn adds the flags that say how much is done at a time. A plan reads what a run would.
-func (a *app) laneFlagsOn(flags *pflag.FlagSet) {
+// embeddedFlagsOn adds the flags of commands that run a query in this process, or tell what a run would do.
+func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
 	flags.IntVar(&a.embedded.workers, "workers", 2, "workers in this process")
 	flags.IntVar(&a.embedded.concurrency, "concurrency", 32, "most chunks at once in each worker")
 	flags.IntVar(&a.embedded.inFlight, "in-flight", 0, "requests in flight at the service, over all workers (default: as its definition says)")
 	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
-}
-
-// embeddedFlagsOn adds the flags of commands that run a query in this process.
-func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
-	a.laneFlagsOn(flags)
 	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "flush to disk each second and not at each write: a power cut may cost the last second's results")
 	flags.DurationVar(&a.embedded.leaseTTL, "lease-ttl", 10*time.Second, "a dead worker's slots are free again after this")
 	flags.DurationVar(&a.embedded.grace, "grace", 20*time.Second, "after a stop, how long requests in flight may take to finish")
