@@ -64,6 +64,12 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	}
 	p := &prepared{query: q, resolved: resolved, spec: q.Spec(resolved.Values)}
 	p.targets = a.targets(q, k.out, k.format, found)
+	if len(k.out) > 0 { // they stand in place of the query's own
+		q.Outputs = nil
+		for _, t := range p.targets {
+			q.Outputs = append(q.Outputs, query.Output{To: t.path, Format: query.Format(t.format)})
+		}
+	}
 	if collection != nil {
 		found.add(q.Check(collection, resolved)...)
 	}

@@ -214,7 +214,7 @@ func (c *Coordinator) Interrupt(ctx context.Context, id, reason string) error {
 		if err != nil {
 			return err
 		}
-		if !q.State.Active() {
+		if !q.State.Active() && !q.ResumesByItself() {
 			return nil
 		}
 		q.State, q.Updated = messages.Interrupted, c.ports.Now()

@@ -186,7 +186,7 @@ func (c exceptionCase) meet(t *testing.T, made trouble) *service.ResponseError {
 	} else {
 		base = "http://127.0.0.1:2"
 	}
-	d := definition(t, "keyed", "connect: 5s, stall: 10s", "connect: 100ms, stall: 100ms")
+	d := definition(t, "keyed", "connect: 5s, stall: 10s", "connect: 1s, stall: 500ms")
 	if err := d.Rebase(base); err != nil {
 		t.Fatal(err)
 	}

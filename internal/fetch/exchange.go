@@ -115,11 +115,16 @@ func (e *exchange) answer(ctx context.Context, response *http.Response) (page se
 	if success && response.ContentLength > limit {
 		return page, "", e.refusal(response.StatusCode, service.ClassTooLarge, fmt.Sprintf("the answer has %d bytes, at most %d", response.ContentLength, limit))
 	}
-	b, data, err := e.readStart(ctx, response, success)
+	b, data, whole, err := e.readStart(ctx, response, success)
 	if err != nil {
 		return page, "", err
 	}
 	class, givesUpAs := e.client.collection.Classify(response.StatusCode, response.Header, data)
+	if !whole && class != service.ClassQuota && class != service.ClassTransient && class != service.ClassBadLink {
+		// What broke off might have said something else, such as that the request was too large: it is asked again before the
+		// status alone decides.
+		class, givesUpAs = service.ClassTransient, class
+	}
 	switch {
 	case class == service.ClassOK:
 		page, err = e.page(ctx, response, b)
@@ -139,14 +144,14 @@ func (e *exchange) answer(ctx context.Context, response *http.Response) (page se
 }
 
 // readStart reads what is needed to tell the class: all of a success, and the beginning of anything else. A refusal whose
-// body breaks off or stalls is told by its status all the same.
-func (e *exchange) readStart(ctx context.Context, response *http.Response, success bool) (*body, []byte, error) {
-	b, err := newBody(response, e.watch, &e.share)
+// body breaks off or stalls is not whole, and its status and beginning are told all the same.
+func (e *exchange) readStart(ctx context.Context, response *http.Response, success bool) (b *body, data []byte, whole bool, err error) {
+	b, err = newBody(response, e.watch, &e.share)
 	if err != nil {
 		if success || isUnwanted(ctx) {
-			return nil, nil, e.unreadable(ctx, response.StatusCode, err)
+			return nil, nil, false, e.unreadable(ctx, response.StatusCode, err)
 		}
-		return &body{ended: true}, nil, nil
+		return &body{ended: true}, nil, false, nil
 	}
 	limit := e.client.collection.Limits.ResponseBytes
 	if !success {
@@ -155,11 +160,11 @@ func (e *exchange) readStart(ctx context.Context, response *http.Response, succe
 	data, ended, err := b.read(ctx, limit)
 	switch {
 	case err != nil && (success || isUnwanted(ctx)):
-		return nil, nil, e.unreadable(ctx, response.StatusCode, err)
+		return nil, nil, false, e.unreadable(ctx, response.StatusCode, err)
 	case success && !ended:
-		return nil, nil, e.refusal(response.StatusCode, service.ClassTooLarge, fmt.Sprintf("the answer has more than %d bytes", limit))
+		return nil, nil, false, e.refusal(response.StatusCode, service.ClassTooLarge, fmt.Sprintf("the answer has more than %d bytes", limit))
 	}
-	return b, data, nil
+	return b, data, err == nil, nil
 }
 
 // page decodes a body that the definition calls ok.

@@ -62,11 +62,14 @@ func TestOddAnswersAreReadOrRefusedInBoundedTimeAndMemory(t *testing.T) {
 		answer func(net.Conn)
 		class  service.Class // of the refusal; empty: a page of two rows
 	}{
-		"HTTP/1.0":               {say("HTTP/1.0 200 OK\r\n\r\n" + onePage), ""},
-		"HTTP/1.0 with a length": {say("HTTP/1.0 200 OK\r\n" + length + "\r\n" + onePage), ""},
-		"HTTP/2 in the clear":    {say("HTTP/2.0 200 OK\r\n" + length + "\r\n" + onePage), ""},
-		"no HTTP":                {say("220 mail.example.com ESMTP\r\n"), service.ClassTransient},
-		"no head":                {say(onePage), service.ClassTransient},
+		"HTTP/1.0":                            {say("HTTP/1.0 200 OK\r\n\r\n" + onePage), ""},
+		"HTTP/1.0 with a length":              {say("HTTP/1.0 200 OK\r\n" + length + "\r\n" + onePage), ""},
+		"HTTP/2 in the clear":                 {say("HTTP/2.0 200 OK\r\n" + length + "\r\n" + onePage), ""},
+		"a refusal that breaks off":           {say("HTTP/1.1 403 Forbidden\r\nContent-Length: 200\r\n\r\n{\"code\":\"Forbidden\",\"description\":\"Request exc"), service.ClassTransient},
+		"a refusal for quota that breaks off": {say("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 200\r\n\r\n{"), service.ClassQuota},
+		"a refusal without a body":            {say("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"), service.ClassAuth},
+		"no HTTP":                             {say("220 mail.example.com ESMTP\r\n"), service.ClassTransient},
+		"no head":                             {say(onePage), service.ClassTransient},
 		"kept open behind its length": {func(conn net.Conn) {
 			say("HTTP/1.1 200 OK\r\n" + length + "\r\n" + onePage)(conn)
 			_, _ = conn.Read(make([]byte, 1)) // until the client goes

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -94,6 +95,9 @@ func tableHeader(table *Table, in *resultsInput) (http.Header, error) {
 func send(w http.ResponseWriter, r *http.Request, table *Table, header http.Header) {
 	defer table.Close()
 	maps.Copy(w.Header(), header)
+	if unit := r.Header.Get("Range"); !strings.HasPrefix(unit, "bytes=") {
+		r.Header.Del("Range") // a unit that is not known is passed over (RFC 9110, 14.2)
+	}
 	if table.ETag == "" {
 		r.Header.Del("Range") // of a table that may be another one next time there are no parts
 		w = wholeOnly{w}

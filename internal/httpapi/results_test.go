@@ -117,6 +117,7 @@ func TestPartsOfATableAreSentAsAsked(t *testing.T) {
 		{"GET", http.Header{"Range": {"bytes=2-4"}, "If-Range": {`"x"`}}, 206, "b\n1", "3"},
 		{"GET", http.Header{"Range": {"bytes=2-4"}, "If-Range": {`"before"`}}, 200, whole, "8"},
 		{"GET", http.Header{"Range": {"bytes=8-"}}, 416, "invalid range: failed to overlap\n", "33"},
+		{"GET", http.Header{"Range": {"rows=0-5"}}, 200, whole, "8"},
 		{"GET", http.Header{"If-None-Match": {`"x"`}}, 304, "", ""},
 		{"GET", http.Header{"If-Match": {`"before"`}}, 412, "", "0"},
 	} {

@@ -79,7 +79,9 @@ type Upstream struct {
 	QuotaWait time.Duration // assumed until a refused request may be tried again when the service says no time
 	MaxPages  int           // most pages of one chunk
 	RepeatEnd bool          // this service marks its end by naming the same next page again
-	CursorTTL time.Duration // how long a cursor lives; 0: unknown, and then it is tried
+	// CountedPages: we say which page is wanted, by its number or offset, and the service names none.
+	CountedPages bool
+	CursorTTL    time.Duration // how long a cursor lives; 0: unknown, and then it is tried
 }
 
 // Upstreams finds the upstream of an item from the definition that its query pinned. A *service.ResponseError is a

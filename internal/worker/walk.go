@@ -20,6 +20,7 @@ type walk struct {
 	columns []string       // seen, in first-seen order
 	known   map[string]struct{}
 	seen    map[[sha256.Size]byte]struct{} // the cursors by their digests: they may be long, and the pages many
+	last    [sha256.Size]byte              // the rows of the page before
 	doubted bool                           // whether the last page was the last
 }
 
@@ -133,6 +134,9 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 		return false, err
 	}
 	c.begun = true
+	if err := c.mustDiffer(w, page); err != nil {
+		return false, err
+	}
 	enough := c.enough(int64(page.Count))
 	if page.Next == "" || enough || page.Next == w.cursor && c.up.RepeatEnd {
 		w.doubted = page.Doubted && !enough
@@ -186,6 +190,26 @@ func (c *chunk) mayFollow(w *walk, next string) error {
 		}}
 	}
 	return nil
+}
+
+// mustDiffer compares a page with the one before it, as far as this run of the item has seen that, where we count the pages and not
+// the service: one that knows the parameters of paging by other names, or not at all, gives its first page again and again. Single
+// rows may well be equal.
+func (c *chunk) mustDiffer(w *walk, page service.Page) error {
+	if !c.up.CountedPages {
+		return nil
+	}
+	digest := sha256.Sum256(page.Rows)
+	same := page.Count > 1 && digest == w.last
+	w.last = digest
+	if !same {
+		return nil
+	}
+	return &unsteady{&messages.Failure{
+		Class:   string(service.ClassBadPage),
+		Message: fmt.Sprintf("page %d has the same rows as the page before it", c.header.Pages+1),
+		Hint:    "the service may not know the parameters that paging sends: check paging in the service definition",
+	}}
 }
 
 // take goes on behind a stored page.

@@ -141,7 +141,11 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	if err := output.Encode(ctx, w, f, e.Table, e.Meta); err != nil {
+	err = output.Encode(ctx, w, f, e.Table, e.Meta)
+	if errors.Is(err, output.ErrNoGeometry) {
+		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &e.Table.Report, nil

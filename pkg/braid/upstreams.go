@@ -90,7 +90,8 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 	up := &worker.Upstream{
 		Adapter: adapter, Gate: gateName(o.definition), Retry: policy(o.definition.Retry), QuotaWait: time.Hour,
 		MaxPages: collection.Paging().MaxPages, RepeatEnd: collection.Paging().Repeat == service.RepeatEnd,
-		CursorTTL: collection.Paging().CursorTTL,
+		CountedPages: collection.Paging().Style == service.PagingPage || collection.Paging().Style == service.PagingOffset,
+		CursorTTL:    collection.Paging().CursorTTL,
 	}
 	if quotas := o.definition.Quotas; len(quotas) > 0 {
 		up.QuotaWait = quotas[0].Window

@@ -116,7 +116,7 @@ func (f *ValueFile) isValue(first, parameter string, accepts func(parameter, val
 		}
 		return accepts(parameter, value)
 	}
-	return accepts != nil && takes(first) && (!takes(parameter) || strings.Trim(first, "0123456789+-.") == "")
+	return accepts != nil && takes(first) && (!takes(parameter) || strings.Trim(strings.TrimPrefix(first, f.Prefix), "0123456789+-.") == "")
 }
 
 // isTable tells whether the file is called like a table.
