@@ -195,6 +195,26 @@ func TestALongQuotaPauseIsLeftToPeople(t *testing.T) {
 	}
 }
 
+func TestAQueryThatWaitsCanBeInterrupted(t *testing.T) {
+	r := newRig(t)
+	c := r.lead()
+	r.work(testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
+		return service.Page{}, refuse(service.ClassQuota, 429, 30*time.Minute)
+	}))
+	spec := sites(4)
+	spec.Run.OnQuota.WaitUpTo = query.Duration(time.Hour)
+	q := r.submit(c, spec)
+	if waiting := r.settles(q.ID, 1, messages.Interrupted); !waiting.ResumesByItself() {
+		t.Fatalf("it does not wait: %+v", waiting.Stop)
+	}
+	if err := c.Interrupt(t.Context(), q.ID, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if now := r.query(q.ID); now.ResumesByItself() || now.Stop.Kind != messages.StopDrained {
+		t.Errorf("stopped by %+v", now.Stop)
+	}
+}
+
 func TestAResumeRefusesAnotherPlan(t *testing.T) {
 	r := newRig(t)
 	c := r.lead()
