@@ -59,7 +59,7 @@ func TestCoverageTellsWhatCameOfEachValue(t *testing.T) {
 func TestCoverageDoesNotSayEmptyWhereTheRowsDoNotTell(t *testing.T) {
 	r := lakeRig(t)
 	c := r.lead()
-	r.work(testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
+	r.work(testkit.NewScript(func(_ context.Context, _ testkit.Call) (service.Page, error) {
 		return testkit.Rows("spelled otherwise", 0, 3, ""), nil
 	}))
 	q := r.submit(c, depths(2, 1))
