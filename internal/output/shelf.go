@@ -137,10 +137,19 @@ func (s *Shelf) part(v *Volume) {
 }
 
 // Release tells that the volume is no longer read.
-func (v *Volume) Release() {
+func (v *Volume) Release() { v.release(false) }
+
+// Discard is Release of a volume that nobody will ask for again.
+func (v *Volume) Discard() { v.release(true) }
+
+func (v *Volume) release(part bool) {
 	v.shelf.mu.Lock()
 	defer v.shelf.mu.Unlock()
 	v.users--
+	if part && !v.parted {
+		v.shelf.part(v)
+		return
+	}
 	if v.parted && v.users == 0 {
 		v.discard()
 	}
@@ -161,8 +170,12 @@ func (v *Volume) discard() {
 func (v *Volume) Reader() *io.SectionReader { return io.NewSectionReader(v.file, 0, v.Size) }
 
 func (v *Volume) write(ctx context.Context, fill func(context.Context, io.Writer) (*frame.Report, error)) (err error) {
+	returned := false
 	defer func() {
 		v.shelf.mu.Lock()
+		if !returned {
+			err = errWriter // for whoever waits; who wrote it panics on
+		}
 		v.err = err
 		if err != nil {
 			v.users--
@@ -171,6 +184,14 @@ func (v *Volume) write(ctx context.Context, fill func(context.Context, io.Writer
 		v.shelf.mu.Unlock()
 		close(v.ready)
 	}()
+	err = v.fill(ctx, fill)
+	returned = true
+	return err
+}
+
+var errWriter = errors.New("the table could not be written")
+
+func (v *Volume) fill(ctx context.Context, fill func(context.Context, io.Writer) (*frame.Report, error)) error {
 	dir := v.shelf.dir
 	if dir == "" {
 		dir = os.TempDir()
@@ -194,6 +215,13 @@ func (v *Volume) write(ctx context.Context, fill func(context.Context, io.Writer
 	}
 	v.Report, v.Size, v.SHA256 = *report, sum.size, hex.EncodeToString(sum.sum.Sum(nil))
 	return nil
+}
+
+// Sweep takes off the shelf what nobody has asked for lately. Asking for a table does so too.
+func (s *Shelf) Sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear(s.now())
 }
 
 // Close takes all tables off the shelf; those that are read are given up after that.

@@ -100,6 +100,46 @@ func TestATableLeavesTheShelfWhenNobodyAsksForIt(t *testing.T) {
 	}
 }
 
+func TestAVolumeThatIsDiscardedOrIdleLeavesNoFile(t *testing.T) {
+	dir, at := t.TempDir(), new(clock)
+	shelf := NewShelf(dir, at.now)
+	defer shelf.Close()
+	var times atomic.Int64
+	for _, leave := range []func(*Volume){(*Volume).Discard, func(v *Volume) {
+		v.Release()
+		at.at.Add(int64(shelfIdle / time.Second))
+		shelf.Sweep()
+	}} {
+		v, err := shelf.Volume(t.Context(), "k", filled("rows", &times))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave(v)
+		if v.file != nil || len(shelf.volumes) > 0 {
+			t.Errorf("%d tables are kept", len(shelf.volumes))
+		}
+	}
+}
+
+func TestAWriterThatPanicsLeavesNothing(t *testing.T) {
+	shelf := NewShelf(t.TempDir(), new(clock).now)
+	defer shelf.Close()
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was kept back")
+			}
+		}()
+		_, _ = shelf.Volume(t.Context(), "k", func(context.Context, io.Writer) (*frame.Report, error) { panic("planted") })
+	}()
+	var times atomic.Int64
+	v, err := shelf.Volume(t.Context(), "k", filled("rows", &times))
+	if err != nil || v.Size != 4 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	v.Release()
+}
+
 func TestATableThatFailsIsNotKept(t *testing.T) {
 	shelf := NewShelf(t.TempDir(), new(clock).now)
 	defer shelf.Close()

@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
 
@@ -55,7 +57,26 @@ func (a *API) Address() string { return a.listener.Addr().String() }
 // Serve answers until ctx ends.
 func (a *API) Serve(ctx context.Context) error {
 	defer a.shelf.Close()
+	ctx, stop := context.WithCancel(ctx)
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	defer stop()
+	sweeping.Go(func() { a.sweep(ctx) })
 	return httpapi.Serve(ctx, a.listener, a.handler, a.log)
+}
+
+// sweep gives up tables that nobody asks for any more.
+func (a *API) sweep(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			a.shelf.Sweep()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // apiTables serves tables from a shelf.
@@ -73,8 +94,8 @@ func (t apiTables) Table(ctx context.Context, id, format string, partial bool) (
 	if err != nil {
 		return nil, err
 	}
-	// A query that has settled has one table until its record changes. One that runs has another at each moment.
-	settled := !q.State.Active()
+	// A complete query has one table until its record changes. Any other may get results at each moment.
+	settled := q.State == messages.Complete
 	key := fmt.Sprintf("%s %s %t %d %s %d", q.ID, f, partial, q.Run, q.State, q.Updated.UnixNano())
 	if !settled {
 		key += " " + rand.Text()
@@ -85,8 +106,9 @@ func (t apiTables) Table(ctx context.Context, id, format string, partial bool) (
 	if err != nil {
 		return nil, err
 	}
-	table := &httpapi.Table{Query: q.ID, Report: v.Report, Content: v.Reader(), Close: v.Release}
+	table := &httpapi.Table{Query: q.ID, Report: v.Report, Content: v.Reader(), Close: v.Discard}
 	if settled {
+		table.Close = v.Release
 		table.ETag = `"` + v.SHA256 + `"`
 	}
 	return table, nil

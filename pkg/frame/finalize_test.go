@@ -156,3 +156,24 @@ func TestAColumnThatTheServiceNeverSentDoesNotMakeTheTableImpossible(t *testing.
 		wantError(t, err, ErrShape, "no column")
 	}
 }
+
+func TestACastDoesNotCountDuplicates(t *testing.T) {
+	shape := Shape{
+		Fields: []Field{{Name: "k", Type: Text}, {Name: "t", Type: Date}}, Key: []string{"k"}, OnDuplicate: KeepNewest, NewestBy: "t",
+		Finalize: []Operation{{Cast: map[string]Type{"v": Int64}}},
+	}
+	table := build(t, shape, []string{"k", "t", "v"}, `{"k":"a","t":"2024-01-01","v":"x"}`, `{"k":"a","t":"2024-01-02","v":"5"}`)
+	if r := table.Report; r.Duplicates != 1 || len(r.Bad) != 0 || r.Rows != 1 {
+		t.Errorf("report %+v", r)
+	}
+	wantTable(t, table, "k:text t:date v:int64", "a 2024-01-02 5")
+}
+
+func TestRowsThatMustNotDifferAreExplainedThoughAFilterDropsThem(t *testing.T) {
+	shape := Shape{
+		Fields: []Field{{Name: "k", Type: Text}}, Key: []string{"k"}, OnDuplicate: FailIfDifferent,
+		Finalize: []Operation{{Filter: map[string][]string{"v": {"1"}}}},
+	}
+	_, err := Build(t.Context(), shape, []string{"k", "v"}, chunksOf(`{"k":"a","v":1}`, `{"k":"a","v":2}`), nil)
+	wantError(t, err, ErrDifferentDuplicates, `k="a", column "v" is "1" and "2"`)
+}

@@ -19,7 +19,7 @@ type MovedField struct {
 }
 
 // BadField counts the values of a column that do not fit its type and are null in the table. All rows read count,
-// duplicates too; a cast counts the rows that came through the filters and limits before it.
+// duplicates too; a cast counts the rows that were left when it ran, without duplicates.
 type BadField struct {
 	Name      string   `json:"name"` // as it was where the value was read: by the service, or by the cast
 	Type      Type     `json:"type"`

@@ -85,5 +85,10 @@ func (f *finalizer) limit(rows int) {
 	f.stages = append(f.stages, &stage{limit: noLimit})
 }
 
+// casts tells whether some step counts what it makes null.
+func (s *stage) casts() bool {
+	return slices.ContainsFunc(s.steps, func(step step) bool { return step.bad != nil })
+}
+
 // idle tells that a stage does nothing.
 func (s *stage) idle() bool { return len(s.steps) == 0 && len(s.by) == 0 && s.limit == noLimit }

@@ -90,7 +90,12 @@ func buildWithin(ctx context.Context, m memory, shape Shape, seen []string, chun
 			t.Report.Moved = append(t.Report.Moved, MovedField{c.movedFrom, c.Name})
 		}
 	}
-	g := gathering{table: t, stage: f.stages[0], same: newDuplicates(shape, l, newSorter(scratch, m.keys)), reader: newRowReader(l)}
+	same := newDuplicates(shape, l, newSorter(scratch, m.keys))
+	if len(same.key) > 0 && (f.stages[0].casts() || same.rule == FailIfDifferent && len(f.stages[0].steps) > 0) {
+		// Casts count only rows that stay, and rows that must not differ are all needed to say in what they do.
+		f.stages = slices.Insert(f.stages, 0, &stage{limit: noLimit})
+	}
+	g := gathering{table: t, stage: f.stages[0], same: same, reader: newRowReader(l)}
 	if err := g.gather(ctx, chunks); err != nil {
 		return nil, errors.Join(err, g.same.sorter.close(), t.Close())
 	}

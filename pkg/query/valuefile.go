@@ -95,6 +95,9 @@ func (f *ValueFile) readLines(data []byte, fix, parameter string, accepts func(p
 	for text := range strings.Lines(string(data)) {
 		line++
 		value := strings.TrimSpace(text)
+		if f.isTable() {
+			value = unquoted(value)
+		}
 		if len(list.values) == 0 && value != "" && isHeader(value) {
 			return list, []error{wrongLine(line, "the first line is %.80q, so the file is a table%s; name the column that holds the values, as %s%s",
 				value, f.byName(), fix, f.columnsIn(value))}
@@ -116,7 +119,24 @@ func (f *ValueFile) isValue(first, parameter string, accepts func(parameter, val
 		}
 		return accepts(parameter, value)
 	}
-	return accepts != nil && takes(first) && (!takes(parameter) || strings.Trim(strings.TrimPrefix(first, f.Prefix), "0123456789+-.") == "")
+	own := strings.TrimPrefix(first, f.Prefix)
+	switch {
+	case accepts == nil || !takes(first):
+		return false
+	case takes(parameter):
+		return strings.Trim(own, "0123456789+-.") == ""
+	case takes(strings.ReplaceAll(parameter, "_", "-")), takes(parameter + "-id"): // which is how some people write names of columns
+		return strings.ContainsAny(own, "0123456789")
+	}
+	return true
+}
+
+// unquoted gives the text of a field that a table has in quotes.
+func unquoted(field string) string {
+	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
+		return field
+	}
+	return strings.ReplaceAll(field[1:len(field)-1], `""`, `"`)
 }
 
 // isTable tells whether the file is called like a table.

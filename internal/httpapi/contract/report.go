@@ -20,7 +20,7 @@ const (
 // EncodeReport writes a report as the value of its header: JSON in ASCII. What does not fit is left out, samples first,
 // then names; the counts of rows are always there, and a list that is not empty keeps at least its first member.
 func EncodeReport(r frame.Report) (string, error) {
-	members := max(len(r.Bad), len(r.Unknown))
+	members := max(len(r.Bad), len(r.Unknown), len(r.Moved), len(r.Absent))
 	for _, samples := range []int{10, 3, 1, 0} {
 		if text, err := asciiJSON(shortened(r, members, samples)); err != nil || len(text) <= MaxReportBytes {
 			return text, err
@@ -61,6 +61,15 @@ func shortened(r frame.Report, members, samples int) frame.Report {
 	r.Unknown = slices.Clone(r.Unknown[:min(len(r.Unknown), members)])
 	for i, name := range r.Unknown {
 		r.Unknown[i] = clip(name, maxReportName)
+	}
+	r.Moved = slices.Clone(r.Moved[:min(len(r.Moved), members)])
+	for i := range r.Moved {
+		m := &r.Moved[i]
+		m.Name, m.As = clip(m.Name, maxReportName), clip(m.As, maxReportName)
+	}
+	r.Absent = slices.Clone(r.Absent[:min(len(r.Absent), members)])
+	for i, name := range r.Absent {
+		r.Absent[i] = clip(name, maxReportName)
 	}
 	return r
 }

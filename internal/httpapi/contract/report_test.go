@@ -28,7 +28,10 @@ func TestAReportThatFitsComesBackWhole(t *testing.T) {
 func TestEveryReportFitsItsHeaderAndKeepsItsCounts(t *testing.T) {
 	texts := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringN(0, 3000, -1), rapid.Just(strings.Repeat("\x01", 4000))), 0, 60)
 	rapid.Check(t, func(t *rapid.T) {
-		r := frame.Report{Read: rapid.Int64().Draw(t, "read"), Rows: rapid.Int64().Draw(t, "rows"), Unknown: texts.Draw(t, "unknown")}
+		r := frame.Report{Read: rapid.Int64().Draw(t, "read"), Rows: rapid.Int64().Draw(t, "rows"), Unknown: texts.Draw(t, "unknown"), Absent: texts.Draw(t, "absent")}
+		for _, name := range texts.Draw(t, "moved") {
+			r.Moved = append(r.Moved, frame.MovedField{Name: name, As: name + "_source"})
+		}
 		for _, name := range texts.Draw(t, "bad") {
 			r.Bad = append(r.Bad, frame.BadField{Name: name, Count: 1, Originals: texts.Draw(t, "originals")[:0:0]})
 		}
@@ -40,7 +43,8 @@ func TestEveryReportFitsItsHeaderAndKeepsItsCounts(t *testing.T) {
 			t.Fatalf("%d bytes, %v: %.200q", len(text), err, text)
 		}
 		got, err := DecodeReport(text)
-		if err != nil || got.Read != r.Read || got.Rows != r.Rows || (len(got.Bad) > 0) != (len(r.Bad) > 0) || (len(got.Unknown) > 0) != (len(r.Unknown) > 0) {
+		if err != nil || got.Read != r.Read || got.Rows != r.Rows || (len(got.Bad) > 0) != (len(r.Bad) > 0) || (len(got.Unknown) > 0) != (len(r.Unknown) > 0) ||
+			(len(got.Moved) > 0) != (len(r.Moved) > 0) || (len(got.Absent) > 0) != (len(r.Absent) > 0) {
 			t.Fatalf("%v: %+v of %+v", err, got, r)
 		}
 	})
