@@ -8,5 +8,6 @@
 // The outcome depends on the rows and their order alone: not on how they were cut into chunks, on the machine, the
 // locale or the order of arrival. Same rows, same table.
 //
-// The package holds rows compactly in memory. It reads no file, clock or environment, and starts no goroutine.
+// What exceeds some 50 MB of rows and keys goes to Scratch, which the caller brings. The package itself reads no file, clock or
+// environment, and starts no goroutine.
 package frame

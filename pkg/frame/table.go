@@ -48,7 +48,7 @@ type Table struct {
 //
 // Errors wrap ErrShape, ErrUnknownField, ErrBadRow, ErrDifferentDuplicates, the error of chunks, or the cause of ctx.
 //
-// What exceeds some 100 MB of memory is kept in scratch until Close; nil keeps all in memory.
+// What exceeds some 50 MB of rows and keys is kept in scratch until Close; nil keeps all in memory.
 func Build(ctx context.Context, shape Shape, seen []string, chunks iter.Seq2[[]byte, error], scratch Scratch) (*Table, error) {
 	t, err := buildWithin(ctx, usualMemory(), shape, seen, chunks, scratch)
 	if err != nil {
