@@ -15,15 +15,7 @@ import (
 // Coverage says of each value that a query asks for what came of it, without any request upstream: of the lists that the plan
 // divides, in the order of the axes and of the values. What was lost of the results wraps messages.ErrDamaged, as in Export.
 func (c *Coordinator) Coverage(ctx context.Context, id string) (*messages.Coverage, error) {
-	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	p, err := c.open(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	survey, err := c.Survey(ctx, q)
+	q, p, survey, err := c.surveyed(ctx, id)
 	if err != nil {
 		return nil, err
 	}

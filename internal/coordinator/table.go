@@ -28,15 +28,7 @@ func (e *Export) Close() error { return e.Table.Close() }
 // position becomes pending again, the query interrupted, and the error wraps messages.ErrDamaged. One that a newer Braid has
 // written is left alone, and the error wraps messages.ErrVersion.
 func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Export, error) {
-	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	p, err := c.open(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	survey, err := c.Survey(ctx, q)
+	q, p, survey, err := c.surveyed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +60,20 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	}
 	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, !survey.Enough)}
 	return e, nil
+}
+
+// surveyed loads a query, its plan and what the result stream says of it.
+func (c *Coordinator) surveyed(ctx context.Context, id string) (*messages.Query, *pinned, *Survey, error) {
+	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, err := c.open(ctx, q)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	survey, err := c.Survey(ctx, q)
+	return q, p, survey, err
 }
 
 // missing lists the positions that a complete query should have and has not. Of one that asks for its first rows it is the
