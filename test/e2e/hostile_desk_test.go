@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -132,6 +133,9 @@ func (p *process) mostResident() (bytes int64) {
 			}
 		}
 		<-tick.C
+	}
+	if bytes == 0 && runtime.GOOS == "linux" {
+		p.t.Fatal("the memory of the process was never told")
 	}
 	if bytes == 0 {
 		p.t.Skip("this system does not tell the memory of a process")
