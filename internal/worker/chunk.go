@@ -28,6 +28,7 @@ type chunk struct {
 	slot      *lease.Slot
 	held      uint64                // generation of the slot of the last request
 	sent      time.Time             // the last request
+	took      time.Duration         // until its answer was read
 	releases  sync.WaitGroup        // of slots given back beside the work
 	header    messages.ResultHeader // what is counted for the result
 	paged     int                   // of the header's requests, those of the stored pages of the walk under way
@@ -88,7 +89,7 @@ func (c *chunk) run(ctx context.Context) error {
 
 func (c *chunk) commit(ctx context.Context, w *walk) error {
 	h := c.header
-	h.Outcome, h.Columns, h.Doubted = messages.OutcomeRows, w.columns, w.doubted
+	h.Outcome, h.Columns, h.Doubted, h.LastPage = messages.OutcomeRows, w.columns, w.doubted, w.last
 	if h.Rows == 0 {
 		h.Outcome = messages.OutcomeEmpty
 	}

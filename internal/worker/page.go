@@ -33,7 +33,7 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 		}
 		switch answer.Class {
 		case service.ClassNoData:
-			return service.Page{}, nil
+			return service.Page{Status: answer.Status}, nil
 		case service.ClassCursorGone:
 			return service.Page{}, &lostWalk{status: answer.Status, reason: answer.Message}
 		case service.ClassQuota:
@@ -102,6 +102,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	c.sent = sent
 	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)
 	took := c.w.ports.Now().Sub(sent)
+	c.took = took
 	c.header.Upstream += took
 
 	record := messages.Execution{

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -20,7 +21,8 @@ type walk struct {
 	columns []string       // seen, in first-seen order
 	known   map[string]struct{}
 	seen    map[[sha256.Size]byte]struct{} // the cursors by their digests: they may be long, and the pages many
-	last    [sha256.Size]byte              // the rows of the page before
+	before  [sha256.Size]byte              // the rows of the page before
+	last    *messages.Request              // of the last page; nil: the walk ended with a stored one
 	doubted bool                           // whether the last page was the last
 }
 
@@ -134,12 +136,16 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 		return false, err
 	}
 	c.begun = true
-	if err := c.mustDiffer(w, page); err != nil {
+	digest := sha256.Sum256(page.Rows)
+	if err := c.mustDiffer(w, page, digest); err != nil {
 		return false, err
+	}
+	request := &messages.Request{
+		Sent: c.sent, Upstream: c.took, Status: page.Status, Tries: c.unpaged, Bytes: page.Bytes, SHA256: hex.EncodeToString(digest[:]),
 	}
 	enough := c.enough(int64(page.Count))
 	if page.Next == "" || enough || page.Next == w.cursor && c.up.RepeatEnd {
-		w.doubted = page.Doubted && !enough
+		w.doubted, w.last = page.Doubted && !enough, request
 		c.count(w, int64(page.Count), page.Columns)
 		return true, c.stored(ctx, func(ctx context.Context) error { return w.result.Write(ctx, page.Rows) })
 	}
@@ -152,7 +158,7 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 	header := &messages.Page{
 		V: messages.Version, Run: c.item.Run, Position: c.item.Position, Rows: int64(page.Count), Columns: page.Columns,
 		ClaimedRows: page.Claimed.Rows, ClaimedPages: page.Claimed.Pages, Restarted: c.restarted, Requests: c.unpaged,
-		Worker: c.w.cfg.ID, Fetched: c.sent,
+		Worker: c.w.cfg.ID, Fetched: c.sent, Request: request,
 	}
 	return false, c.stored(ctx, func(ctx context.Context) error {
 		have, next, err := w.result.Store(ctx, header, page.Next, page.Rows)
@@ -195,13 +201,12 @@ func (c *chunk) mayFollow(w *walk, next string) error {
 // mustDiffer compares a page with the one before it, as far as this run of the item has seen that, where we count the pages and not
 // the service: one that knows the parameters of paging by other names, or not at all, gives its first page again and again. Single
 // rows may well be equal.
-func (c *chunk) mustDiffer(w *walk, page service.Page) error {
+func (c *chunk) mustDiffer(w *walk, page service.Page, digest [sha256.Size]byte) error {
 	if !c.up.CountedPages {
 		return nil
 	}
-	digest := sha256.Sum256(page.Rows)
-	same := page.Count > 1 && digest == w.last
-	w.last = digest
+	same := page.Count > 1 && digest == w.before
+	w.before = digest
 	if !same {
 		return nil
 	}

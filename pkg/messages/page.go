@@ -35,7 +35,8 @@ type Page struct {
 	Restarted bool      `json:"restarted,omitempty"`
 	Attempt   string    `json:"attempt"` // that fetched this page
 	Worker    string    `json:"worker"`
-	Fetched   time.Time `json:"fetched"` // when the page was asked for: its cursor is younger
+	Fetched   time.Time `json:"fetched"`           // when the page was asked for: its cursor is younger
+	Request   *Request  `json:"request,omitempty"` // nil in what an earlier Braid has stored
 }
 
 // Validate reports the first field that is missing or out of bounds.
@@ -56,6 +57,7 @@ func (m *Page) Validate() error {
 		checkCount("claimed_rows", m.ClaimedRows),
 		checkCount("claimed_pages", m.ClaimedPages),
 		checkCount("requests", int64(m.Requests)),
+		m.Request.validate(),
 		field("ended", m.checkEnded()),
 		field("attempt", CheckName(m.Attempt)),
 		field("worker", CheckName(m.Worker)),

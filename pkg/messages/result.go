@@ -50,8 +50,9 @@ type ResultHeader struct {
 	Generation  uint64        `json:"generation"` // of the slot that covered the last request
 	Started     time.Time     `json:"started"`
 	Finished    time.Time     `json:"finished"`
-	SlotWait    time.Duration `json:"slot_wait_ns"` // time spent waiting for a slot
-	Upstream    time.Duration `json:"upstream_ns"`  // time spent in requests
+	SlotWait    time.Duration `json:"slot_wait_ns"`        // time spent waiting for a slot
+	Upstream    time.Duration `json:"upstream_ns"`         // time spent in requests
+	LastPage    *Request      `json:"last_page,omitempty"` // the request that brought it; those of the stored pages stand with them
 	Failure     *Failure      `json:"failure,omitempty"`
 }
 
@@ -73,6 +74,7 @@ func (m *ResultHeader) Validate() error {
 		field("stored_pages", m.checkStored()),
 		field("attempt", CheckName(m.Attempt)),
 		field("worker", CheckName(m.Worker)),
+		m.LastPage.validate(),
 	)
 }
 

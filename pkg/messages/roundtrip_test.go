@@ -72,6 +72,9 @@ func (d draw) header() wire {
 	m.Outcome = rapid.SampledFrom([]messages.Outcome{
 		messages.OutcomeRows, messages.OutcomeEmpty, messages.OutcomeSplit, messages.OutcomeFailed,
 	}).Draw(d.T, "outcome")
+	if m.Outcome == messages.OutcomeRows || m.Outcome == messages.OutcomeEmpty {
+		m.LastPage = d.request()
+	}
 	switch m.Outcome {
 	case messages.OutcomeRows:
 		m.Rows = 1 + d.count()/2
@@ -85,6 +88,13 @@ func (d draw) header() wire {
 	return m
 }
 
+func (d draw) request() *messages.Request {
+	if d.yes() {
+		return nil
+	}
+	return &messages.Request{Sent: d.time(), Upstream: d.wait(), Status: d.status(), Tries: d.number(), Bytes: d.count(), SHA256: d.digest()}
+}
+
 func (d draw) page() wire {
 	m := &messages.Page{
 		V: 1, Query: d.name(), Run: d.run(), Position: d.position(), Walk: d.name(), Page: rapid.IntRange(0, 1<<20).Draw(d.T, "page"),
@@ -95,6 +105,7 @@ func (d draw) page() wire {
 		m.Rows, m.Bytes, m.NextBytes = d.count(), d.count(), 1+d.count()/2
 		m.Parts = rapid.IntRange(0, 1<<20).Draw(d.T, "parts")
 		m.ClaimedRows, m.ClaimedPages = d.count(), d.count()
+		m.Request = d.request()
 	}
 	return m
 }

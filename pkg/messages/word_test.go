@@ -70,6 +70,7 @@ func noon(second int) time.Time { return time.Date(2025, 6, 1, 12, 0, second, 25
 
 func words() []word {
 	failure := &messages.Failure{Class: "bad_request", Status: 400, Message: "no such <site> & \"more\"", Hint: "check the site numbers"}
+	request := &messages.Request{Sent: noon(1), Upstream: time.Second, Status: 200, Tries: 2, Bytes: 240, SHA256: digest}
 	return []word{
 		wordOf("item", &messages.Item{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Service: "rivers", Definition: digest, Collection: "daily",
@@ -80,7 +81,7 @@ func words() []word {
 			V: 1, Query: "q1", Run: 2, Position: "17", Outcome: messages.OutcomeRows, Rows: 3, Pages: 2, Requests: 4,
 			Columns: []string{"time", "value"}, Bytes: 120, SHA256: digest, Parts: 2, Walk: "a0", StoredPages: 1, Doubted: true, Uncounted: true, Attempt: "a1",
 			Worker: "w1", Generation: 9,
-			Started: noon(1), Finished: noon(2), SlotWait: time.Millisecond, Upstream: time.Second,
+			Started: noon(1), Finished: noon(2), SlotWait: time.Millisecond, Upstream: time.Second, LastPage: request,
 		}, messages.DecodeResultHeader),
 		wordOf("failed", &messages.ResultHeader{
 			V: 1, Query: "q1", Run: 1, Position: "17", Outcome: messages.OutcomeFailed, Requests: 1,
@@ -128,7 +129,7 @@ func words() []word {
 		}, messages.DecodePlanSummary),
 		wordOf("page", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 3, Rows: 2, Columns: []string{"time", "value"}, NextBytes: 40,
-			Bytes: 120, SHA256: digest, Parts: 1, ClaimedRows: 250_000, ClaimedPages: 5, Requests: 2, Restarted: true, Attempt: "a1", Worker: "w1", Fetched: noon(1),
+			Bytes: 120, SHA256: digest, Parts: 1, ClaimedRows: 250_000, ClaimedPages: 5, Requests: 2, Restarted: true, Attempt: "a1", Worker: "w1", Fetched: noon(1), Request: request,
 		}, messages.DecodePage),
 		wordOf("ended", &messages.Page{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Walk: "a0", Page: 4, SHA256: digest, Ended: true, Attempt: "a1", Worker: "w1",
