@@ -67,7 +67,7 @@ func coverageLines(c *messages.Coverage) []step {
 			counts[rest[n].State]++
 			n++
 		}
-		text := fmt.Sprintf("%s asked: %s with rows, %s said to be empty, %s not fetched", thousands(int64(n)),
+		text := fmt.Sprintf("%s asked: %s with data, %s said to be empty, %s not fetched", thousands(int64(n)),
 			thousands(counts[messages.CoveredWhole]+counts[messages.CoveredPartly]), thousands(counts[messages.SaidEmpty]), thousands(counts[messages.NotFetched]))
 		if partly := counts[messages.CoveredPartly]; partly > 0 {
 			text += fmt.Sprintf("; of %s only a part", thousands(partly))
@@ -75,11 +75,17 @@ func coverageLines(c *messages.Coverage) []step {
 		if unclear := counts[messages.CoverageUnclear]; unclear > 0 {
 			text += fmt.Sprintf("; of %s the rows do not tell", thousands(unclear))
 		}
-		lines = append(lines, step{"values", strings.ReplaceAll(parameter, "\n", " ") + ": " + text})
+		label := "asked"
+		if parameter == c.Sites {
+			label = "sites"
+		} else {
+			text = strings.ReplaceAll(parameter, "\n", " ") + ": " + text
+		}
+		lines = append(lines, step{label, text})
 		rest = rest[n:]
 	}
 	if len(lines) == 0 {
-		lines = append(lines, step{"values", "the query asks for no list of values"})
+		lines = append(lines, step{"asked", "the query asks for no list of values"})
 	}
 	return lines
 }

@@ -20,8 +20,8 @@ func TestCoverageIsSummedUpByParameter(t *testing.T) {
 	for _, line := range coverageLines(c) {
 		lines = append(lines, line.text)
 	}
-	want := "site: 4 asked: 2 with rows, 1 said to be empty, 1 not fetched; of 1 only a part\n" +
-		"code: 1 asked: 0 with rows, 0 said to be empty, 0 not fetched; of 1 the rows do not tell"
+	want := "site: 4 asked: 2 with data, 1 said to be empty, 1 not fetched; of 1 only a part\n" +
+		"code: 1 asked: 0 with data, 0 said to be empty, 0 not fetched; of 1 the rows do not tell"
 	if got := strings.Join(lines, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -33,7 +33,7 @@ func TestACompleteTableWithoutRowsIsExplainedAndNoError(t *testing.T) {
 				Query:    &messages.Query{ID: "q", State: test.state, Chunks: 1, URL: asked},
 				Progress: &messages.Progress{Rows: test.stored},
 			}
-			err := a.described(s, []written{{Path: "x.csv", Report: &frame.Report{Rows: test.written}}})
+			err := a.described(s, []written{{Path: "x.csv", Report: &frame.Report{Rows: test.written}}}, nil)
 			if got := exitCode(t.Context(), err); got != test.code {
 				t.Errorf("exit code %d, want %d", got, test.code)
 			}

@@ -15,7 +15,9 @@ import (
 // written is one file that the table went to.
 type written struct {
 	Path   string        `json:"path"`
+	Format string        `json:"format"`
 	Bytes  int64         `json:"bytes"`
+	SHA256 string        `json:"sha256,omitempty"` // of the file, in hex
 	Report *frame.Report `json:"report"`
 }
 
@@ -28,6 +30,10 @@ type summary struct {
 	Continue    string             `json:"continue,omitempty"`
 	// complete although chunks are left: its first max_rows rows are there
 	LimitReached bool `json:"limit_reached,omitempty"`
+	// Beside the table: what came of each value, and what the table is made of.
+	CoverageFile string   `json:"coverage_file,omitempty"`
+	ManifestFile string   `json:"manifest_file,omitempty"`
+	Broken       []string `json:"broken_rules,omitempty"` // of verify
 }
 
 func (a *app) printJSON(v any) error {
@@ -200,7 +206,7 @@ func in(d time.Duration) string {
 }
 
 // complete tells what the finished table is.
-func (a *app) complete(s *messages.Status, outputs []written, took time.Duration) error {
+func (a *app) complete(s *messages.Status, outputs []written, p *proof, took time.Duration) error {
 	rows := s.Progress.Rows
 	for _, o := range outputs {
 		rows = o.Report.Rows
@@ -214,11 +220,11 @@ func (a *app) complete(s *messages.Status, outputs []written, took time.Duration
 	if len(outputs) == 0 {
 		a.line("export", "%s", a.exportHint(s.Query.ID))
 	}
-	return a.described(s, outputs)
+	return a.described(s, outputs, p)
 }
 
 // exported tells what a table is that was written from what is kept.
-func (a *app) exported(s *messages.Status, outputs []written) error {
+func (a *app) exported(s *messages.Status, outputs []written, p *proof) error {
 	for _, o := range outputs {
 		if o.Path == "-" {
 			a.line("table", "%s", count(o.Report.Rows, "row"))
@@ -229,19 +235,28 @@ func (a *app) exported(s *messages.Status, outputs []written) error {
 	if q := s.Query; q.State != messages.Complete {
 		a.line("partial", "the query %s: rows are missing from this table", standing(q.State))
 	}
-	return a.described(s, outputs)
+	return a.described(s, outputs, p)
 }
 
-// described tells what is notable about the table, and makes bad values an error unless the query allows them.
-func (a *app) described(s *messages.Status, outputs []written) error {
+// described tells what is notable about the table, and makes what the query does not allow an error.
+func (a *app) described(s *messages.Status, outputs []written, p *proof) error {
 	bad := false
+	var report *frame.Report
+	if len(outputs) > 0 {
+		report = outputs[0].Report
+	}
+	a.findings(report, p, outputs)
 	if n := s.Progress.Doubted; n > 0 {
 		a.line("doubted", "unconfirmed end: %s ended with a full page, and the service does not tell whether there is more", count(int64(n), "chunk"))
 	}
 	rows := s.Progress.Rows
 	if len(outputs) > 0 {
-		rows = outputs[0].Report.Rows
-		bad = a.describe(outputs[0].Report)
+		rows = report.Rows
+		bad = a.describe(report)
+	}
+	broken := a.verified(s.Query, report, p)
+	if bad && !s.Query.AllowBad {
+		broken = append(broken, "bad values")
 	}
 	empty := rows == 0 && s.Query.State == messages.Complete
 	switch {
@@ -251,12 +266,16 @@ func (a *app) described(s *messages.Status, outputs []written) error {
 		a.line("empty", "%s", nothingThere(s.Query))
 	}
 	if a.json {
-		if err := a.printJSON(summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs, LimitReached: limitReached(s.Query, s.Progress)}); err != nil {
+		told := summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs, LimitReached: limitReached(s.Query, s.Progress), Broken: broken}
+		if p != nil {
+			told.CoverageFile, told.ManifestFile = p.coverageFile, p.manifestFile
+		}
+		if err := a.printJSON(told); err != nil {
 			return err
 		}
 	}
-	if bad && !s.Query.AllowBad {
-		return &exitError{code: exitIncomplete, err: errors.New("bad values"), said: true}
+	if len(broken) > 0 {
+		return &exitError{code: exitIncomplete, err: errors.New(strings.Join(broken, ", ")), said: true}
 	}
 	if empty && a.failOnEmpty {
 		return &exitError{code: exitEmpty, err: errors.New("no rows"), said: true}

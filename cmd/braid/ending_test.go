@@ -103,7 +103,7 @@ func TestAnExportTellsOfItsRowsAndOfNoRequests(t *testing.T) {
 		messages.Interrupted: "table    t.csv (1 row, 7 B)\npartial  the query is interrupted: rows are missing from this table\n",
 	} {
 		a, stderr := desk()
-		if err := a.exported(stopped(state, nil, 3), []written{{Path: "t.csv", Bytes: 7, Report: &frame.Report{Rows: 1}}}); err != nil {
+		if err := a.exported(stopped(state, nil, 3), []written{{Path: "t.csv", Bytes: 7, Report: &frame.Report{Rows: 1}}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if stderr.String() != want {
@@ -116,7 +116,7 @@ func TestACompleteQueryIsToldInNumbers(t *testing.T) {
 	a, stderr := desk()
 	s := stopped(messages.Complete, nil, 30)
 	s.Progress.Requests = 1
-	if err := a.complete(s, []written{{Path: "t.csv", Bytes: 7, Report: &frame.Report{Rows: 21960}}}, 1200*time.Millisecond); err != nil {
+	if err := a.complete(s, []written{{Path: "t.csv", Bytes: 7, Report: &frame.Report{Rows: 21960}}}, nil, 1200*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if want := "complete 21,960 rows  ·  1 request  ·  1.2s\ntable    t.csv (7 B)\n"; stderr.String() != want {
@@ -181,7 +181,7 @@ func TestValuesThatCannotBeReadAreToldAndExit3UnlessAllowed(t *testing.T) {
 		a, stderr := desk()
 		s := stopped(messages.Complete, nil, 30)
 		s.Query.AllowBad = allowed
-		err := a.complete(s, []written{{Path: "t.csv", Report: report}}, time.Second)
+		err := a.complete(s, []written{{Path: "t.csv", Report: report}}, nil, time.Second)
 		if exit, refused := errors.AsType[*exitError](err); refused != (code != 0) || refused && exit.code != code {
 			t.Errorf("allowed %t: got %v, want exit code %d", allowed, err, code)
 		}

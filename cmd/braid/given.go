@@ -86,7 +86,7 @@ var fileAdvice = regexp.MustCompile("write `prefix: ([^`]+)` beside it in the qu
 func (g *given) query(cmd *cobra.Command, c *service.Collection, p *problems) *query.Query {
 	q := &query.Query{
 		Name: query.NameOf(g.collection), Service: g.service, Collection: g.collection, Select: g.columns,
-		Run: query.Run{OnQuota: query.OnQuota{Then: query.ThenPause}}, BadValues: query.BadValuesStop,
+		Run: query.Run{OnQuota: query.OnQuota{Then: query.ThenPause}}, BadValues: query.BadValuesStop, Coverage: query.CoverageReport, Changed: query.ChangedReport,
 		Zone: g.zone, MaxChunks: g.maxChunks, MaxRows: g.maxRows,
 	}
 	if g.save != "" {

@@ -180,7 +180,7 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 	for _, given := range []struct {
 		name string
 		on   bool
-	}{{"wait", k.wait}, {"fail-on-empty", a.failOnEmpty}, {"fast-sync", a.embedded.fastSync}} {
+	}{{"wait", k.wait}, {"fail-on-empty", a.failOnEmpty}, {"table-only", a.tableOnly}, {"fast-sync", a.embedded.fastSync}} {
 		switch {
 		case a.origins[given.name] != settings.FromFlag:
 		case given.on:

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 type writer = io.Writer
@@ -13,29 +18,29 @@ type writer = io.Writer
 func (a *app) resultsCommand() *cobra.Command {
 	var out []string
 	var format string
-	var partial bool
+	var partial, finalName bool
 	cmd := &cobra.Command{
 		Use: "results [ID] -o FILE", Short: "Write a query's table again, in any format, without any request",
-		Long: "Writes the table of a complete query, or with --partial what there is of another one.\n\n" + exitHelp,
+		Long: `Writes the table of a complete query, or with --partial what there is of another one.
+
+A partial table goes to NAME.partial.ENDING when its name would be that of the query's own output; --final-name writes it
+there all the same. Parquet and arrow files are marked as partial inside too.
+
+` + exitHelp,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(out) == 0 {
+			switch {
+			case len(out) == 0:
 				return usage("name a file with -o FILE, or -o - --format csv for stdout")
+			case finalName && !partial:
+				return usage("--final-name is for a table that is partial; say --partial, or leave it out")
 			}
 			targets, err := parseTargets(out, format)
 			if err != nil {
 				return err
 			}
 			return a.within(cmd.Context(), 0, func(s *session) error {
-				status, err := s.Status(cmd.Context(), first(args))
-				if err != nil {
-					return err
-				}
-				outputs, err := a.write(cmd.Context(), s, status.Query.ID, targets, partial)
-				if err != nil {
-					return err
-				}
-				return a.exported(status, outputs)
+				return a.results(cmd.Context(), s, first(args), targets, partial, finalName)
 			})
 		},
 	}
@@ -43,8 +48,48 @@ func (a *app) resultsCommand() *cobra.Command {
 	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
 	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.emptyFlagOn(flags)
+	a.tableOnlyFlagOn(flags)
 	flags.BoolVar(&partial, "partial", false, "of a query that is not complete, write what there is")
+	flags.BoolVar(&finalName, "final-name", false, "write a partial table under the name of the finished one")
 	return cmd
+}
+
+func (a *app) tableOnlyFlagOn(flags *pflag.FlagSet) {
+	flags.BoolVar(&a.tableOnly, "table-only", false, "write no coverage and no manifest beside the table")
+}
+
+func (a *app) results(ctx context.Context, s *session, id string, targets []target, partial, finalName bool) error {
+	status, err := s.Status(ctx, id)
+	if err != nil {
+		return err
+	}
+	if partial && !finalName && status.Query.State != messages.Complete {
+		a.renamePartial(status.Query, targets)
+	}
+	outputs, err := a.write(ctx, s, status.Query.ID, targets, partial)
+	if err != nil {
+		return err
+	}
+	proof, err := a.prove(ctx, s, status.Query.ID, outputs)
+	return errors.Join(err, a.exported(status, outputs, proof))
+}
+
+// renamePartial keeps a table that rows are missing from away from the names of finished ones.
+func (a *app) renamePartial(q *messages.Query, targets []target) {
+	own := map[string]bool{}
+	for _, t := range a.savedTargets(q) {
+		own[t.path] = true
+	}
+	for i := range targets {
+		t := &targets[i]
+		if t.path == "-" {
+			continue
+		}
+		if path, err := filepath.Abs(t.path); err != nil || own[path] {
+			t.path = partialName(t.path)
+			a.line("note", "the table is partial: it goes to %s; --final-name writes it under the name of the finished one", t.path)
+		}
+	}
 }
 
 func parseTargets(out []string, format string) ([]target, error) {

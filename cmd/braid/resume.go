@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,7 @@ func (a *app) resumeCommand() *cobra.Command {
 	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
 	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.emptyFlagOn(flags)
+	a.tableOnlyFlagOn(flags)
 	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 	return cmd
@@ -65,16 +67,17 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 		}
 		if status.Query.State == messages.Complete {
 			a.line("complete", "query %s has nothing left to run", status.Query.ID)
-			if err := mayWrite(targets); err != nil {
+			if err := a.mayWrite(targets); err != nil {
 				return err
 			}
 			outputs, err := a.write(ctx, s, status.Query.ID, targets, false)
 			if err != nil {
 				return err
 			}
-			return a.complete(status, outputs, time.Since(started))
+			proof, err := a.prove(ctx, s, status.Query.ID, outputs)
+			return errors.Join(err, a.complete(status, outputs, proof, time.Since(started)))
 		}
-		if err := mayWrite(targets); err != nil {
+		if err := a.mayWrite(targets); err != nil {
 			return err
 		}
 		upTo := time.Duration(0)

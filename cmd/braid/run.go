@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"math"
 	"os"
 	"path/filepath"
@@ -98,7 +101,11 @@ func (a *app) targets(q *query.Query, out []string, format string, found *proble
 		}
 	}
 	for i := range targets {
-		if err := targets[i].check(); err != nil {
+		err := targets[i].check()
+		if err == nil {
+			err = a.checkBeside(targets[i])
+		}
+		if err != nil {
 			found.add(places[i].Problem("%s", strings.TrimPrefix(err.Error(), output.ErrTarget.Error()+": ")))
 		}
 		for _, before := range targets[:i] {
@@ -189,7 +196,9 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 	if err != nil {
 		return fmt.Errorf("%w\nthe query is complete and kept; to write its table: %s", err, a.exportHint(q.ID))
 	}
-	return a.complete(status, outputs, time.Since(started))
+	took := time.Since(started)
+	proof, err := a.prove(ctx, s, q.ID, outputs)
+	return errors.Join(err, a.complete(status, outputs, proof, took))
 }
 
 // write brings a query's table to its targets.
@@ -208,35 +217,37 @@ func (a *app) write(ctx context.Context, s *session, id string, targets []target
 }
 
 func (a *app) writeOne(ctx context.Context, s *session, id string, t target, partial bool) (written, error) {
-	o := written{Path: t.path}
+	o := written{Path: t.path, Format: string(t.format)}
 	if t.path == "-" {
 		report, err := s.Table(ctx, id, string(t.format), partial, a.stdout)
 		o.Report = report
 		return o, err
 	}
 	var tableErr error
-	var file fileWriter
+	file := fileWriter{sum: sha256.New()}
 	size, err := output.Save(t.path, func(w writer) error {
 		file.to = w
 		o.Report, tableErr = s.Table(ctx, id, string(t.format), partial, &file)
 		return tableErr
 	})
-	o.Bytes = size
+	o.Bytes, o.SHA256 = size, hex.EncodeToString(file.sum.Sum(nil))
 	if tableErr != nil && !file.failed {
 		return o, tableErr // it is the table that failed, and not the file
 	}
 	return o, err
 }
 
-// fileWriter notices that it is the file that cannot take what is written, as when the disk is full.
+// fileWriter digests what is written, and notices that it is the file that cannot take it, as when the disk is full.
 type fileWriter struct {
 	to     writer
+	sum    hash.Hash
 	failed bool
 }
 
 // Write is io.Writer's.
 func (f *fileWriter) Write(p []byte) (int, error) {
 	n, err := f.to.Write(p)
+	f.sum.Write(p[:n])
 	f.failed = f.failed || err != nil
 	return n, err
 }

@@ -66,9 +66,12 @@ func (a *app) savedTargets(q *messages.Query) []target {
 }
 
 // mayWrite refuses targets that are there and may not be replaced.
-func mayWrite(targets []target) error {
+func (a *app) mayWrite(targets []target) error {
 	for i := range targets {
 		if err := targets[i].check(); err != nil {
+			return err
+		}
+		if err := a.checkBeside(targets[i]); err != nil {
 			return err
 		}
 	}

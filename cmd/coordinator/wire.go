@@ -35,7 +35,7 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	local, err := braid.OpenCoordinator(ctx, braid.CoordinatorConfig{
 		NATS: braid.NATS(c.nats),
 		ID:   c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
-		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Log: log,
+		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Version: buildinfo.Version(), Log: log,
 	})
 	if err != nil {
 		return daemon.Stopped(ctx, err)

@@ -21,12 +21,11 @@ func (c *Coordinator) Coverage(ctx context.Context, id string) (*messages.Covera
 	}
 	a := newAsked(p)
 	i := 0
-	for chunk := range p.plan.All() {
-		if i%checkEvery == 0 && ctx.Err() != nil {
+	for position, chunk := range p.leaves(survey) {
+		if i++; i%checkEvery == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		a.chunk(p, survey, messages.PositionAt(i), chunk)
-		i++
+		a.chunk(survey, position, chunk)
 	}
 	var damaged []messages.Position
 	tallies := a.tallies()
@@ -40,7 +39,7 @@ func (c *Coordinator) Coverage(ctx context.Context, id string) (*messages.Covera
 	if err != nil && !errors.Is(err, frame.ErrUnknownField) { // of such rows no column is known
 		return nil, fmt.Errorf("coverage of %s: %w", q.ID, err)
 	}
-	return &messages.Coverage{V: messages.Version, Query: q.ID, Values: a.covered()}, nil
+	return &messages.Coverage{V: messages.Version, Query: q.ID, Sites: p.collection.Roles(p.spec.Values).Sites, Values: a.covered()}, nil
 }
 
 const checkEvery = 1024
@@ -77,16 +76,8 @@ func newAsked(p *pinned) *asked {
 	return a
 }
 
-// chunk notes a chunk of the plan, or what it was split into.
-func (a *asked) chunk(p *pinned, survey *Survey, at messages.Position, chunk planner.Chunk) {
-	if survey.Completed.IsSplit(at) {
-		first, second, deeper := at.Children()
-		if halves, ok := p.split(chunk); ok && deeper {
-			a.chunk(p, survey, first, halves[0])
-			a.chunk(p, survey, second, halves[1])
-			return
-		}
-	}
+// chunk notes a chunk that was not split.
+func (a *asked) chunk(survey *Survey, at messages.Position, chunk planner.Chunk) {
 	complete, rows := survey.Completed.Has(at), survey.rows[at]
 	for _, param := range a.parameters {
 		values := chunk.Values[param.name]

@@ -105,6 +105,7 @@ func (p *pinned) shape() frame.Shape {
 		shape.Finalize = slices.Concat(shape.Finalize, p.adapter.Finalize(p.collection.Name))
 	}
 	shape.Select = p.spec.Select
+	shape.Roles = p.collection.Roles(p.spec.Values)
 	return shape
 }
 

@@ -49,17 +49,22 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 		}
 		return nil, errors.Join(c.reopen(ctx, q, damaged), err)
 	}
-	switch {
-	case errors.Is(err, frame.ErrShape):
-		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
-	case errors.Is(err, frame.ErrUnknownField), errors.Is(err, frame.ErrDifferentDuplicates), errors.Is(err, frame.ErrBadRow):
-		err = fmt.Errorf("%w: %w", query.ErrTable, err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("table of %s: %w", q.ID, err)
+		return nil, fmt.Errorf("table of %s: %w", q.ID, tableError(err))
 	}
 	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, !survey.Enough)}
 	return e, nil
+}
+
+// tableError says whose matter it is that a table cannot be made.
+func tableError(err error) error {
+	switch {
+	case errors.Is(err, frame.ErrShape):
+		return fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	case errors.Is(err, frame.ErrUnknownField), errors.Is(err, frame.ErrDifferentDuplicates), errors.Is(err, frame.ErrBadRow):
+		return fmt.Errorf("%w: %w", query.ErrTable, err)
+	}
+	return err
 }
 
 // surveyed loads a query, its plan and what the result stream says of it.

@@ -79,6 +79,11 @@ func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary,
 	return samplePlan(), d.err
 }
 
+func (d *desk) Manifest(_ context.Context, id string) (*messages.Manifest, error) {
+	d.note("manifest " + id)
+	return sampleManifest(), d.err
+}
+
 func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error) {
 	d.note("coverage " + id)
 	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
@@ -175,4 +180,13 @@ func wantProblem(t *testing.T, response *http.Response, body, slug string) *cont
 		t.Errorf("got status %d and %+v, want kind %s (%d)", response.StatusCode, p, slug, want.Status)
 	}
 	return &p
+}
+
+func sampleManifest() *messages.Manifest {
+	const sum = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	return &messages.Manifest{
+		V: 1, Spec: json.RawMessage(`{"v":1}`),
+		Query:   messages.ManifestQuery{ID: "q1", State: messages.Complete, Spec: sum, Plan: sum},
+		Service: messages.ManifestService{Name: "rivers", Definition: sum},
+	}
 }

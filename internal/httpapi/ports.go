@@ -30,6 +30,8 @@ type Views interface {
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
 	// Coverage says what came of each value that a query asks for.
 	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
+	// Manifest proves a query's table.
+	Manifest(ctx context.Context, id string) (*messages.Manifest, error)
 	// Ready tells whether commands can be carried out.
 	Ready(ctx context.Context) error
 }

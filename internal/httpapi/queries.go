@@ -19,6 +19,7 @@ const (
 	resumePath  = queryPath + "/resume"
 	cancelPath  = queryPath + "/cancel"
 	coverPath   = queryPath + "/coverage"
+	provePath   = queryPath + "/manifest"
 )
 
 // One is the input of a route that names a query.
@@ -49,6 +50,8 @@ type queryOutput struct {
 
 type coverageOutput struct{ Body *messages.Coverage }
 
+type manifestOutput struct{ Body *messages.Manifest }
+
 type statusOutput struct{ Body *messages.Status }
 
 // QueryList is the answer that lists queries.
@@ -66,6 +69,7 @@ func (a *api) routeQueries() {
 	huma.Register(a.huma, a.operation("list-queries", http.MethodGet, queriesPath, "List all queries, the newest first"), a.list)
 	huma.Register(a.huma, a.operation("show-query", http.MethodGet, queryPath, "Show where a query stands"), a.show)
 	huma.Register(a.huma, a.operation("cover-query", http.MethodGet, coverPath, "Tell what came of each value that a query asks for"), a.cover)
+	huma.Register(a.huma, a.operation("prove-query", http.MethodGet, provePath, "Prove a query's table: what was asked, each request that brought rows, and their digests"), a.prove)
 	huma.Register(a.huma, a.operation("remove-query", http.MethodDelete, queryPath, "Remove a query that is not active, with its results"), a.remove)
 	huma.Register(a.huma, a.operation("resume-query", http.MethodPost, resumePath, "Run again what has no result"), a.resume)
 	describeBody[contract.Resume](a, resumePath, false)
@@ -114,6 +118,18 @@ func (a *api) cover(ctx context.Context, in *One) (*coverageOutput, error) {
 		return nil, a.failure("coverage", err)
 	}
 	return &coverageOutput{coverage}, nil
+}
+
+func (a *api) prove(ctx context.Context, in *One) (*manifestOutput, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("manifest", err)
+	}
+	manifest, err := a.ports.Views.Manifest(ctx, id)
+	if err != nil {
+		return nil, a.failure("manifest", err)
+	}
+	return &manifestOutput{manifest}, nil
 }
 
 func (a *api) remove(ctx context.Context, in *One) (*struct{}, error) {

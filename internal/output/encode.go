@@ -24,7 +24,8 @@ const bufferBytes = 128 << 10
 //     and 7); bool is true or false; lists, json and geometries are embedded; all else is a string with the exact text.
 //   - parquet is compressed with zstd. Dates are date32, timestamps are microseconds in UTC (what is finer is cut off),
 //     int64, float64 and bool are themselves, decimals are 64-bit floats (rounded beyond 15 to 17 digits), list_text is
-//     a list of utf8, all else is utf8. The field metadata braid.type is the declared type.
+//     a list of utf8, all else is utf8. The field metadata are braid.type, the declared type, and
+//     where they are declared braid.unit, the unit of the values, or braid.unit_column, the column that has it.
 //   - arrow is the file format of Arrow IPC, uncompressed, with the columns of parquet.
 //   - geojson is a feature collection (RFC 7946) with one feature a line; the first column of the type geometry is the geometry,
 //     the others are properties, spelled as in jsonl. A table without such a column is refused: the error wraps ErrNoGeometry.

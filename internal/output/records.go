@@ -12,8 +12,12 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 )
 
-// typeKey is the field metadata with the declared type of a column.
-const typeKey = "braid.type"
+// The field metadata: the declared type of a column; the unit of its values, or the column that has it.
+const (
+	typeKey       = "braid.type"
+	unitKey       = "braid.unit"
+	unitColumnKey = "braid.unit_column"
+)
 
 // schemaOf is the schema of a table in arrow's terms, with the table's metadata in bytewise order of the keys.
 func schemaOf(columns []frame.Column, meta map[string]string) *arrow.Schema {
@@ -21,7 +25,7 @@ func schemaOf(columns []frame.Column, meta map[string]string) *arrow.Schema {
 	for i, c := range columns {
 		fields[i] = arrow.Field{
 			Name: c.Name, Type: arrowType(c.Type), Nullable: true,
-			Metadata: arrow.NewMetadata([]string{typeKey}, []string{string(c.Type)}),
+			Metadata: fieldMetadata(c),
 		}
 	}
 	keys := slices.Sorted(maps.Keys(meta))
@@ -31,6 +35,17 @@ func schemaOf(columns []frame.Column, meta map[string]string) *arrow.Schema {
 	}
 	metadata := arrow.NewMetadata(keys, values)
 	return arrow.NewSchema(fields, &metadata)
+}
+
+// fieldMetadata has its keys in bytewise order.
+func fieldMetadata(c frame.Column) arrow.Metadata {
+	keys, values := []string{typeKey}, []string{string(c.Type)}
+	for _, more := range [][2]string{{unitKey, c.Unit}, {unitColumnKey, c.UnitColumn}} {
+		if more[1] != "" {
+			keys, values = append(keys, more[0]), append(values, more[1])
+		}
+	}
+	return arrow.NewMetadata(keys, values)
 }
 
 func arrowType(t frame.Type) arrow.DataType {

@@ -168,6 +168,15 @@ func (c *Client) Coverage(ctx context.Context, id string) (*messages.Coverage, e
 	return call(ctx, c, http.MethodGet, path, nil, maxListBytes, messages.DecodeCoverage)
 }
 
+// Manifest proves the query's table.
+func (c *Client) Manifest(ctx context.Context, id string) (*messages.Manifest, error) {
+	path, err := queryPath(id, "/manifest")
+	if err != nil {
+		return nil, err
+	}
+	return call(ctx, c, http.MethodGet, path, nil, maxListBytes, messages.DecodeManifest)
+}
+
 // Statuses gives all queries, the newest first.
 func (c *Client) Statuses(ctx context.Context) ([]*messages.Status, error) {
 	list, err := call(ctx, c, http.MethodGet, queriesPath, nil, maxListBytes, decodeStatuses)

@@ -72,6 +72,11 @@ func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary,
 	return samplePlan(), d.err
 }
 
+func (d *desk) Manifest(_ context.Context, id string) (*messages.Manifest, error) {
+	d.note("manifest %s", id)
+	return sampleManifest(), d.err
+}
+
 func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error) {
 	d.note("coverage %s", id)
 	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
@@ -158,6 +163,7 @@ func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
 		"status ":           func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
 		"statuses":          func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
 		"ready":             func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
+		"manifest q1":       func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },
 		"coverage q1":       func(c *braid.Client) (any, error) { return c.Coverage(ctx, "q1") },
 		"table q1 csv true": func(c *braid.Client) (any, error) { return c.Table(ctx, "q1", "csv", true, io.Discard) },
 	}
@@ -168,6 +174,7 @@ func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	answers := map[string]any{
 		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(),
 		"statuses": []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, "table": &report,
+		"manifest": sampleManifest(),
 		"coverage": &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}},
 	}
 	for asked, call := range calls(t.Context()) {
@@ -432,5 +439,14 @@ func TestABaseURLMayHaveAPath(t *testing.T) {
 	}
 	if _, err := client.Status(t.Context(), "q1"); err != nil {
 		t.Error(err)
+	}
+}
+
+func sampleManifest() *messages.Manifest {
+	const sum = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	return &messages.Manifest{
+		V: 1, Spec: json.RawMessage(`{"v":1}`),
+		Query:   messages.ManifestQuery{ID: "q1", State: messages.Complete, Spec: sum, Plan: sum},
+		Service: messages.ManifestService{Name: "rivers", Definition: sum},
 	}
 }

@@ -19,6 +19,7 @@ type CoordinatorConfig struct {
 	Definitions   Definitions
 	ScratchDir    string             // folder for tables that do not fit into memory; empty: the system's folder for temporary files
 	NamedAdapters map[string]Adapter // by the name that definitions give; all coordinators have the same ones
+	Version       string             // of this build, for manifests
 	Log           *slog.Logger
 }
 
@@ -53,7 +54,7 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	if err := checkAdapters(cfg.NamedAdapters); err != nil {
 		return nil, err
 	}
-	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight}, coordinator.Ports{
+	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Version: cfg.Version}, coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,

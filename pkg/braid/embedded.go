@@ -75,7 +75,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
 		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
-		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Log: e.cfg.Log,
+		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log,
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,8 @@ type Coordinator interface {
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
 	// Coverage says what came of each value that a query asks for.
 	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
+	// Manifest proves the query's table: what was asked, each request that brought rows, and the digests of these.
+	Manifest(ctx context.Context, id string) (*messages.Manifest, error)
 	// Table writes the finished table; with partial, what there is of an unfinished one.
 	Table(ctx context.Context, id, format string, partial bool, w io.Writer) (*frame.Report, error)
 }
@@ -130,7 +132,16 @@ func (l *Local) Coverage(ctx context.Context, id string) (*messages.Coverage, er
 	return l.engine.Coverage(ctx, id)
 }
 
-// Table writes a query's table.
+// Manifest proves the query's table: what was asked, each request that brought rows, and the digests of these.
+func (l *Local) Manifest(ctx context.Context, id string) (*messages.Manifest, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Manifest(ctx, id)
+}
+
+// Table writes a query's table, and reports what became of its rows with a summary of them.
 func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io.Writer) (report *frame.Report, err error) {
 	f, err := output.FormatOf("", format)
 	if err != nil {
@@ -141,14 +152,17 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	err = output.Encode(ctx, w, f, e.Table, e.Meta)
+	table, summary := e.Table.Summarized()
+	err = output.Encode(ctx, w, f, table, e.Meta)
 	if errors.Is(err, output.ErrNoGeometry) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &e.Table.Report, nil
+	done := table.Report
+	done.Summary = summary()
+	return &done, nil
 }
 
 // Ready tells whether the store can be reached.

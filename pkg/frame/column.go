@@ -14,6 +14,8 @@ type Column struct {
 	Name     string
 	Type     Type
 	Declared bool // by a field or by finalize; false for an unknown field that is kept as text
+	// Unit is the unit of the values, as declared. UnitColumn names the column of the table that has it instead, row by row.
+	Unit, UnitColumn string
 }
 
 // storedColumn is a column as the rows are stored, before finalize.
@@ -29,6 +31,26 @@ type layout struct {
 	index   map[string]int // member → column; dropped for a member that is left out
 	unknown []string       // members that no field declares, in first-seen order
 	seen    map[string]bool
+}
+
+// ColumnsOf gives the columns that the table of a shape has, for rows whose members are seen. Errors are those of Build.
+func ColumnsOf(shape Shape, seen []string) ([]Column, error) {
+	if err := shape.Validate(); err != nil {
+		return nil, err
+	}
+	l, err := newLayout(shape, seen)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFinalizer(shape, l.columns)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]Column, len(f.view))
+	for i, c := range f.view {
+		columns[i] = c.Column
+	}
+	return columns, nil
 }
 
 const dropped = -1
@@ -66,7 +88,7 @@ func newLayout(shape Shape, seen []string) (*layout, error) {
 
 func (l *layout) add(name string, f Field) {
 	l.index[name] = len(l.columns)
-	l.columns = append(l.columns, storedColumn{Column{name, f.Type, true}, f.Null, f.Zone})
+	l.columns = append(l.columns, storedColumn{Column{Name: name, Type: f.Type, Declared: true, Unit: f.Unit, UnitColumn: f.UnitFrom}, f.Null, f.Zone})
 }
 
 func (l *layout) addUnknown(rule UnknownRule) error {
@@ -81,7 +103,7 @@ func (l *layout) addUnknown(rule UnknownRule) error {
 			continue
 		}
 		l.index[name] = len(l.columns)
-		l.columns = append(l.columns, storedColumn{Column: Column{name, Text, false}})
+		l.columns = append(l.columns, storedColumn{Column: Column{Name: name, Type: Text}})
 	}
 	return nil
 }

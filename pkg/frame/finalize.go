@@ -62,7 +62,25 @@ func newFinalizer(shape Shape, columns []storedColumn) (*finalizer, error) {
 			return nil, fmt.Errorf("%w: %w", ErrShape, err)
 		}
 	}
+	f.nameUnits(columns)
 	return f, nil
+}
+
+// nameUnits gives the columns with units their names in the table; one that the table lacks is not named.
+func (f *finalizer) nameUnits(columns []storedColumn) {
+	for i := range f.view {
+		of := f.view[i].UnitColumn
+		if of == "" {
+			continue
+		}
+		f.view[i].UnitColumn = ""
+		for _, c := range f.view {
+			if c.source != noSource && columns[c.source].Name == of {
+				f.view[i].UnitColumn = c.Name
+				break
+			}
+		}
+	}
 }
 
 func (f *finalizer) compile(op Operation) error {
@@ -108,7 +126,7 @@ func (f *finalizer) find(what, name string) (viewColumn, error) {
 	if !slices.Contains(f.absent, name) {
 		f.absent = append(f.absent, name)
 	}
-	return viewColumn{Column: Column{name, t, presence != Undeclared}, source: noSource, absent: true}, nil
+	return viewColumn{Column: Column{Name: name, Type: t, Declared: presence != Undeclared}, source: noSource, absent: true}, nil
 }
 
 func (f *finalizer) rename(names map[string]string) error {
@@ -232,7 +250,7 @@ func (f *finalizer) add(constants map[string]string) error {
 			f.view = slices.Clone(f.view)
 			f.view[i] = f.moved(f.view[i], name, taken)
 		}
-		f.view = append(slices.Clip(f.view), viewColumn{Column: Column{name, Text, true}, source: noSource, constant: text})
+		f.view = append(slices.Clip(f.view), viewColumn{Column: Column{Name: name, Type: Text, Declared: true}, source: noSource, constant: text})
 	}
 	return nil
 }

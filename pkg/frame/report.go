@@ -10,6 +10,9 @@ type Report struct {
 	Unknown    []string     `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
 	Moved      []MovedField `json:"moved,omitempty"`   // in column order
 	Absent     []string     `json:"absent,omitempty"`  // columns that finalize or the query names, that no field declares by its exact name, and that no row has
+
+	// Summary is there when the table was written with one.
+	Summary *Summary `json:"summary,omitempty"`
 }
 
 // MovedField is a column that no field declares by its exact name, and whose name finalize gave to another.

@@ -24,6 +24,8 @@ type Field struct {
 	From string   // path in the item when it is not a member of the row itself; read by the page decoder, not by frame
 	Null []string // texts that mean null
 	Zone string   // of a timestamp: the offset, Z or ±hh:mm, of values that are written without one; empty: they do not convert
+	// Unit is the unit of the values, as people write it; UnitFrom names the field that has it instead. At most one is set.
+	Unit, UnitFrom string
 }
 
 // UnknownRule says what becomes of a member that no field declares.
@@ -69,4 +71,13 @@ type Shape struct {
 	NewestBy    string
 	Finalize    []Operation
 	Select      []string // the query's columns, applied after Finalize; empty: all
+	Roles       Roles    // for a summary
+}
+
+// newestBy is the column that tells which of two rows is newer; empty when none does.
+func (s Shape) newestBy() string {
+	if s.OnDuplicate == KeepNewest {
+		return s.NewestBy
+	}
+	return ""
 }

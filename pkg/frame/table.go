@@ -22,6 +22,8 @@ type Table struct {
 	columns int // of a stored row
 	rows    *sorter
 	leftOut *roaring64.Bitmap // numbers of rows that are no part of the table
+	roles   roles
+	watch   func(stored Row) // sees each row that is read; nil: nobody does
 }
 
 // Build makes the table of all rows of a query.
@@ -83,6 +85,7 @@ func buildWithin(ctx context.Context, m memory, shape Shape, seen []string, chun
 	t := &Table{
 		view: f.view, columns: len(l.columns), leftOut: roaring64.New(), rows: newSorter(scratch, m.rows),
 		Report: Report{Unknown: l.unknown, Absent: f.absent},
+		roles:  roles{shape.Roles, shape.newestBy(), l.columns},
 	}
 	for _, c := range f.view {
 		t.Columns = append(t.Columns, c.Column)
@@ -249,6 +252,9 @@ func (t *Table) Rows(ctx context.Context) iter.Seq2[Row, error] {
 			if err != nil {
 				yield(nil, fmt.Errorf("read table: %w", err))
 				return
+			}
+			if t.watch != nil {
+				t.watch(stored.row)
 			}
 			for i := range t.view {
 				row[i] = t.view[i].value(stored.row)

@@ -48,6 +48,9 @@ func (s Shape) checkFields() error {
 		if _, ok := parseOffset(f.Zone); f.Zone != "" && (!ok || f.Type != Timestamp) {
 			return fmt.Errorf("fields: %q: the zone %.20q is no offset of timestamps; write Z or ±hh:mm at a timestamp", f.Name, f.Zone)
 		}
+		if f.Unit != "" && f.UnitFrom != "" {
+			return fmt.Errorf("fields: %q: a unit and a column that has it; keep one", f.Name)
+		}
 		if err := checkType(f.Type); err != nil {
 			return fmt.Errorf("fields: %q: %w", f.Name, err)
 		}

@@ -9,7 +9,8 @@ import (
 type Coverage struct {
 	V      int       `json:"v"`
 	Query  string    `json:"query"`
-	Values []Covered `json:"values"` // in the order of the plan's axes, then of the values
+	Sites  string    `json:"sites,omitempty"` // the parameter whose values are sites
+	Values []Covered `json:"values"`          // in the order of the plan's axes, then of the values
 }
 
 // Covered is what came of one value.

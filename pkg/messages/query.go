@@ -62,13 +62,15 @@ type Query struct {
 	URL         string        `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
-	WaitUpTo    time.Duration `json:"wait_up_to_ns"`        // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
-	InFlight    int           `json:"in_flight,omitempty"`  // requests in flight that the query asked for; 0: as the service says
-	StuckSince  time.Time     `json:"stuck_since,omitzero"` // of the first interruption since which no position was completed
-	StuckAt     int           `json:"stuck_at,omitempty"`   // results that there were then
-	MaxRows     int64         `json:"max_rows,omitempty"`   // the table has no more rows than these, the first ones; 0: all
-	AllowBad    bool          `json:"allow_bad,omitempty"`  // values that do not convert are no reason to call the table wrong
-	Killed      bool          `json:"killed,omitempty"`     // a process that ran it ended without a word: requests of it may be counted nowhere
+	WaitUpTo    time.Duration `json:"wait_up_to_ns"`               // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	InFlight    int           `json:"in_flight,omitempty"`         // requests in flight that the query asked for; 0: as the service says
+	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
+	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
+	MaxRows     int64         `json:"max_rows,omitempty"`          // the table has no more rows than these, the first ones; 0: all
+	AllowBad    bool          `json:"allow_bad,omitempty"`         // values that do not convert are no reason to call the table wrong
+	Covered     bool          `json:"require_coverage,omitempty"`  // a value without rows, or with a part of them, is such a reason
+	Unchanged   bool          `json:"require_unchanged,omitempty"` // rows that changed while the query ran are such a reason
+	Killed      bool          `json:"killed,omitempty"`            // a process that ran it ended without a word: requests of it may be counted nowhere
 	Stop        *Stop         `json:"stop,omitempty"`
 	Created     time.Time     `json:"created"`
 	Updated     time.Time     `json:"updated"`

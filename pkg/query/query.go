@@ -26,6 +26,8 @@ type Query struct {
 	Outputs    []Output
 	Run        Run
 	BadValues  BadValues
+	Coverage   CoverageRule
+	Changed    ChangedRule
 	MaxChunks  int    // divide finer than the service's limits ask, up to this many chunks in all; 0: as few as possible
 	MaxRows    int64  // the table is the first rows of this number; 0: all
 	Zone       string // IANA name of the zone of times without an offset; empty: none
@@ -68,6 +70,35 @@ const (
 // Choices lists the rules.
 func (BadValues) Choices() []string { return []string{string(BadValuesStop), string(BadValuesAllow)} }
 
+// CoverageRule says whether a value that was asked for and has no rows ends the run with an error.
+type CoverageRule string
+
+// The rules for values without rows.
+const (
+	CoverageReport  CoverageRule = "report"
+	CoverageRequire CoverageRule = "require" // each value has rows, and nothing of it is missing
+)
+
+// Choices lists the rules.
+func (CoverageRule) Choices() []string {
+	return []string{string(CoverageReport), string(CoverageRequire)}
+}
+
+// ChangedRule says whether rows that changed at the service while the query ran end the run with an error: such as came in two
+// versions, and such as are newer than the query by the column that tells which of two rows is newer.
+type ChangedRule string
+
+// The rules for rows that changed.
+const (
+	ChangedReport      ChangedRule = "report"
+	ChangedRequireNone ChangedRule = "require_none"
+)
+
+// Choices lists the rules.
+func (ChangedRule) Choices() []string {
+	return []string{string(ChangedReport), string(ChangedRequireNone)}
+}
+
 // Duration is a time span that is written with its unit, such as 3h or 1d, in YAML and in JSON.
 type Duration time.Duration
 
@@ -104,9 +135,9 @@ type runRule struct {
 }
 
 type verifyRule struct {
-	BadValues BadValues `yaml:"bad_values"`
-	Coverage  later     `yaml:"coverage,later"`
-	Changed   later     `yaml:"changed_during_run,later"`
+	BadValues BadValues    `yaml:"bad_values"`
+	Coverage  CoverageRule `yaml:"coverage"`
+	Changed   ChangedRule  `yaml:"changed_during_run"`
 }
 
 // later is a key of the language that this version does not carry out: ignoring it would promise what is not kept. Its
@@ -129,7 +160,7 @@ func Parse(file string, data []byte) (*Query, error) {
 	root := doc.Root()
 	rule := queryRule{
 		Run:    runRule{OnQuota: OnQuota{Then: ThenPause}},
-		Verify: verifyRule{BadValues: BadValuesStop},
+		Verify: verifyRule{BadValues: BadValuesStop, Coverage: CoverageReport, Changed: ChangedReport},
 	}
 	root.Decode(&rule)
 	q := &Query{
@@ -141,6 +172,8 @@ func Parse(file string, data []byte) (*Query, error) {
 		Outputs:    rule.Output,
 		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight},
 		BadValues:  rule.Verify.BadValues,
+		Coverage:   rule.Verify.Coverage,
+		Changed:    rule.Verify.Changed,
 		MaxChunks:  rule.MaxChunks,
 		MaxRows:    rule.MaxRows,
 		Zone:       rule.Zone,

@@ -31,7 +31,7 @@ output:
 run:
   on_quota: {wait_up_to: 3h, then: pause}
   in_flight: 4
-verify: {bad_values: allow}
+verify: {bad_values: allow, coverage: require, changed_during_run: require_none}
 max_chunks: 10
 `
 
@@ -72,6 +72,8 @@ func TestAQueryFileIsReadAsWritten(t *testing.T) {
 		Outputs:   []Output{{"daily-flow.parquet", "parquet", IfExistsFail}, {"-", "csv", IfExistsReplace}},
 		Run:       Run{OnQuota: OnQuota{WaitUpTo: Duration(3 * time.Hour), Then: ThenPause}, InFlight: 4},
 		BadValues: BadValuesAllow,
+		Coverage:  CoverageRequire,
+		Changed:   ChangedRequireNone,
 		MaxChunks: 10,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Interval{}), cmpopts.IgnoreUnexported(Query{})); diff != "" {
@@ -123,7 +125,7 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"misspelt service", []string{"service:", "servcie:"}, `did you mean "service"?`},
 		{"from query", []string{"00060", "{from_query: wells.yaml, column: id}"}, `q.yaml:6: where.parameter_code.from_query: is not supported in this version; run that query first`},
 		{"since", []string{"max_chunks: 10", "since: {column: x}"}, `since: is not supported in this version`},
-		{"coverage", []string{"bad_values: allow", "coverage: report"}, `verify.coverage: is not supported`},
+		{"coverage", []string{"coverage: require", "coverage: all"}, `verify.coverage: "all" is not allowed`},
 		{"budget", []string{"in_flight: 4", "max_requests: 5"}, `run.max_requests: is not supported`},
 		{"no chunks", []string{"max_chunks: 10", "max_chunks: 0"}, `max_chunks: 0 is out of bounds, want 1 to 10000000`},
 		{"in flight", []string{"in_flight: 4", "in_flight: 0"}, `run.in_flight: 0 is out of bounds`},

@@ -42,14 +42,16 @@ type Spec struct {
 	Values     service.Values `json:"values"`
 	Select     []string       `json:"select,omitempty"`
 	Run        Run            `json:"run,omitzero"`
-	BadValues  BadValues      `json:"bad_values,omitzero"` // empty: stop
-	MaxChunks  int            `json:"max_chunks,omitzero"` // 0: as few as possible
-	MaxRows    int64          `json:"max_rows,omitzero"`   // the table is the first rows of this number, in plan order; 0: all
+	BadValues  BadValues      `json:"bad_values,omitzero"`         // empty: stop
+	Coverage   CoverageRule   `json:"coverage,omitzero"`           // empty: report
+	Changed    ChangedRule    `json:"changed_during_run,omitzero"` // empty: report
+	MaxChunks  int            `json:"max_chunks,omitzero"`         // 0: as few as possible
+	MaxRows    int64          `json:"max_rows,omitzero"`           // the table is the first rows of this number, in plan order; 0: all
 }
 
 // Spec gives the query with its resolved values.
 func (q *Query) Spec(values service.Values) *Spec {
-	return &Spec{
+	s := &Spec{
 		V:          SpecVersion,
 		Name:       q.Name,
 		Service:    q.Service,
@@ -61,6 +63,13 @@ func (q *Query) Spec(values service.Values) *Spec {
 		MaxChunks:  q.MaxChunks,
 		MaxRows:    q.MaxRows,
 	}
+	if q.Coverage != CoverageReport {
+		s.Coverage = q.Coverage
+	}
+	if q.Changed != ChangedReport {
+		s.Changed = q.Changed
+	}
+	return s
 }
 
 // SpecError is one thing wrong with a spec. It wraps ErrSpec.
@@ -132,6 +141,12 @@ func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
 	}
 	if bad := s.BadValues; bad != "" && !slices.Contains(bad.Choices(), string(bad)) {
 		problem("bad_values", "%.20q is none of stop, allow", bad)
+	}
+	if rule := s.Coverage; rule != "" && !slices.Contains(rule.Choices(), string(rule)) {
+		problem("coverage", "%.20q is none of report, require", rule)
+	}
+	if rule := s.Changed; rule != "" && !slices.Contains(rule.Choices(), string(rule)) {
+		problem("changed_during_run", "%.20q is none of report, require_none", rule)
 	}
 	if s.MaxChunks < 0 || s.MaxChunks > MaxChunks {
 		problem("max_chunks", "%d, want 1 to %d, or none", s.MaxChunks, MaxChunks)

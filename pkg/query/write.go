@@ -41,9 +41,7 @@ func (q *Query) Write() ([]byte, error) {
 		w.output(output)
 	}
 	w.run(q.Run)
-	if q.BadValues == BadValuesAllow {
-		w.line("verify: {bad_values: allow}")
-	}
+	w.verify(q)
 	if q.MaxChunks > 0 {
 		w.line("max_chunks: %d", q.MaxChunks)
 	}
@@ -105,6 +103,23 @@ func (w *writer) run(r Run) {
 	}
 	if r.InFlight > 0 {
 		w.line("  in_flight: %d", r.InFlight)
+	}
+}
+
+// verify writes the rules that are not the usual ones.
+func (w *writer) verify(q *Query) {
+	var pairs [][2]string
+	if q.BadValues == BadValuesAllow {
+		pairs = append(pairs, [2]string{"bad_values", string(q.BadValues)})
+	}
+	if q.Coverage == CoverageRequire {
+		pairs = append(pairs, [2]string{"coverage", string(q.Coverage)})
+	}
+	if q.Changed == ChangedRequireNone {
+		pairs = append(pairs, [2]string{"changed_during_run", string(q.Changed)})
+	}
+	if len(pairs) > 0 {
+		w.line("verify: %s", w.mapping(pairs))
 	}
 }
 

@@ -50,6 +50,7 @@ type collectionRule struct {
 	OnDuplicate   duplicateRule                 `yaml:"on_duplicate"`
 	Finalize      []finalizeStep                `yaml:"finalize"`
 	Estimate      estimateRule                  `yaml:"estimate"`
+	Summary       summaryRule                   `yaml:"summary"`
 }
 
 // newCollection reads a collection that is laid over the defaults already. What is wrong is noted in the document.

@@ -14,6 +14,28 @@ type fieldRule struct {
 	From Path      `yaml:"from"` // in the item
 	Null []string  `yaml:"null"`
 	Zone string    `yaml:"zone"` // of times that are written without an offset
+	Unit unitRule  `yaml:"unit"`
+}
+
+// unitRule is the unit of a field's values, or {column: the field that has it}.
+type unitRule struct{ text, column string }
+
+const maxUnitBytes = 64
+
+// UnmarshalStrict reads either form.
+func (r *unitRule) UnmarshalStrict(n strictyaml.Node) {
+	if n.Kind() != strictyaml.Mapping {
+		n.Decode(&r.text)
+		if r.text == "" || len(r.text) > maxUnitBytes {
+			n.Fail("a unit has 1 to %d bytes; write ft^3/s, or {column: NAME} when a column has it", maxUnitBytes)
+		}
+		return
+	}
+	var in struct {
+		Column string `yaml:"column,required"`
+	}
+	n.Decode(&in)
+	r.column = in.Column
 }
 
 type fieldType frame.Type
@@ -133,7 +155,8 @@ func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
 	}
 	for name, field := range rule.Fields.All() {
 		checkFieldName(n.At("fields", name), name, field.From)
-		shape.Fields = append(shape.Fields, frame.Field{Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null, Zone: zoneOffset(field, n.At("fields", name))})
+		shape.Fields = append(shape.Fields, frame.Field{Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null, Zone: zoneOffset(field, n.At("fields", name)),
+			Unit: field.Unit.text, UnitFrom: field.Unit.column})
 		if !field.From.IsZero() {
 			c.rows.from = append(c.rows.from, fromField{name: name, path: field.From})
 		}
@@ -155,6 +178,12 @@ func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
 	if shape.OnDuplicate == frame.KeepNewest {
 		known(n.At("on_duplicate", "newest"), shape.NewestBy)
 	}
+	for name, field := range rule.Fields.All() {
+		if field.Unit.column != "" {
+			known(n.At("fields", name, "unit", "column"), field.Unit.column)
+		}
+	}
+	shape.Roles = rule.Summary.roles(n.At("summary"), known)
 	columns := shape.Columns()
 	for i, step := range rule.Finalize {
 		operation := step.operation(n.At("finalize", i))

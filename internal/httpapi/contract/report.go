@@ -71,6 +71,11 @@ func shortened(r frame.Report, members, samples int) frame.Report {
 	for i, name := range r.Absent {
 		r.Absent[i] = clip(name, maxReportName)
 	}
+	if r.Summary != nil && samples == 0 {
+		short := *r.Summary
+		short.Statuses, short.Units = nil, nil
+		r.Summary = &short
+	}
 	return r
 }
 

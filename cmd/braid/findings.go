@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// findings tells what a person asks of a table first, in the order of the questions: what is there and what is not, from when to
+// when, how settled it is, how it is read, and how it is cited.
+func (a *app) findings(r *frame.Report, p *proof, outputs []written) {
+	if p != nil {
+		lines := coverageLines(p.coverage)
+		for i, line := range lines {
+			text := line.text
+			if i == len(lines)-1 && p.coverageFile != "" {
+				text += "   → " + p.coverageFile
+			}
+			a.line(line.label, "%s", text)
+		}
+	}
+	if r != nil && r.Summary != nil {
+		a.periodLine(r.Summary)
+		a.valuesLine(r)
+	}
+	for _, o := range outputs {
+		if how := howToRead(o); how != "" {
+			a.line("read it", "%s", how)
+			break
+		}
+	}
+	if p != nil && p.manifestFile != "" {
+		a.line("cite it", "%s (query, service, times, row counts, SHA-256)", p.manifestFile)
+	}
+}
+
+func (a *app) periodLine(s *frame.Summary) {
+	if s.From == "" {
+		return
+	}
+	text := s.From + " … " + s.To
+	if s.Whole+s.Gappy > 0 {
+		text += fmt.Sprintf(": %s without gaps, %s with gaps", count(s.Whole, "site"), thousands(s.Gappy))
+	}
+	a.line("period", "%s", messages.Text(text))
+}
+
+func (a *app) valuesLine(r *frame.Report) {
+	s := r.Summary
+	if s.Values+s.Nulls == 0 {
+		return
+	}
+	var parts []string
+	var statuses []string
+	total := int64(0)
+	for _, status := range s.Statuses {
+		total += status.Count
+	}
+	for _, status := range s.Statuses {
+		name := strings.ToLower(status.Text)
+		if name == "" {
+			name = "of no or another status"
+		}
+		statuses = append(statuses, share(status.Count, total)+" "+name)
+	}
+	if known := len(s.Statuses) > 1 || len(s.Statuses) == 1 && s.Statuses[0].Text != ""; known { // else the rows came without it
+		parts = append(parts, strings.Join(statuses, ", "))
+	}
+	unreadable := int64(0)
+	for _, b := range r.Bad {
+		unreadable += b.Count
+	}
+	parts = append(parts, thousands(s.Nulls)+" null", thousands(unreadable)+" unreadable")
+	if units := unitsText(s.Units); units != "" {
+		parts = append(parts, units)
+	}
+	a.line("values", "%s", messages.Text(strings.Join(parts, "; ")))
+}
+
+func unitsText(units []frame.Tallied) string {
+	var names []string
+	for _, u := range units {
+		name := u.Text
+		if name == "" {
+			name = "none or others"
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(names) == 0 || len(names) == 1 && units[0].Text == "":
+		return ""
+	case len(names) == 1:
+		return "unit " + names[0]
+	}
+	return "units " + strings.Join(names, ", ")
+}
+
+// share never rounds to nothing or to all.
+func share(n, of int64) string {
+	percent := 100 * float64(n) / float64(of)
+	switch {
+	case n < of && percent >= 99.95:
+		return "> 99.9 %"
+	case n > 0 && percent < 0.05:
+		return "< 0.1 %"
+	case n == of:
+		return "100 %"
+	}
+	return fmt.Sprintf("%.1f %%", percent)
+}
+
+// howToRead is how a file is read in R and in Python, with codes and numbers of sites as texts.
+func howToRead(o written) string {
+	if o.Path == "-" {
+		return ""
+	}
+	forms := map[output.Format]string{
+		output.Parquet: "arrow::read_parquet(%[1]q)  |  pandas.read_parquet(%[1]q)",
+		output.Arrow:   "arrow::read_feather(%[1]q)  |  pandas.read_feather(%[1]q)",
+		output.CSV:     "read.csv(%[1]q, colClasses = \"character\")  |  pandas.read_csv(%[1]q, dtype=str)",
+		output.JSONL:   "jsonlite::stream_in(file(%[1]q))  |  pandas.read_json(%[1]q, lines=True, dtype=False)",
+		output.GeoJSON: "sf::st_read(%[1]q)  |  geopandas.read_file(%[1]q)",
+	}
+	form, known := forms[output.Format(o.Format)]
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf(form, o.Path)
+}
+
+// verified tells which of the rules that the query asked to be held do not hold.
+func (a *app) verified(q *messages.Query, r *frame.Report, p *proof) (broken []string) {
+	if p != nil && q.Covered {
+		if n := uncovered(p.coverage); n > 0 {
+			a.line("coverage", "%s asked for without all of its rows; the query says verify: {coverage: require}", count(n, "value"))
+			broken = append(broken, "coverage")
+		}
+	}
+	if r == nil {
+		return broken
+	}
+	var changes []string
+	if r.Different > 0 {
+		changes = append(changes, count(r.Different, "row")+" came in two versions")
+	}
+	if at, ok := newestOf(r); ok && at.After(q.Created) {
+		changes = append(changes, "the newest row is of "+moment(at)+", after the query was begun")
+	}
+	if len(changes) == 0 {
+		return broken
+	}
+	text := "rows changed at the service while the query ran: " + strings.Join(changes, "; ")
+	if q.Unchanged {
+		text += "; the query says verify: {changed_during_run: require_none}: run it anew for a table of one moment"
+		broken = append(broken, "rows changed")
+	}
+	a.line("changed", "%s", text)
+	return broken
+}
+
+// uncovered counts the values that do not have all of their rows, as far as that is known.
+func uncovered(c *messages.Coverage) (n int64) {
+	for _, v := range c.Values {
+		if v.State != messages.CoveredWhole {
+			n++
+		}
+	}
+	return n
+}
+
+func newestOf(r *frame.Report) (time.Time, bool) {
+	if r.Summary == nil || r.Summary.Newest == "" {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, r.Summary.Newest)
+	return at, err == nil
+}
