@@ -285,6 +285,9 @@ func (a *app) described(s *messages.Status, outputs []written, p *proof) error {
 
 // describe tells what was dropped or could not be read, and whether there were bad values.
 func (a *app) describe(r *frame.Report) (bad bool) {
+	if r.Replaced > 0 {
+		a.line("renewed", "%s of earlier runs gave way to rows of this one", count(r.Replaced, "row"))
+	}
 	if r.Duplicates > 0 {
 		differing := ""
 		if r.Different > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +15,11 @@ import (
 // when, how settled it is, how it is read, and how it is cited.
 func (a *app) findings(r *frame.Report, p *proof, outputs []written) {
 	if p != nil {
-		lines := coverageLines(p.coverage)
-		for i, line := range lines {
-			text := line.text
-			if i == len(lines)-1 && p.coverageFile != "" {
-				text += "   → " + p.coverageFile
+		for i, line := range coverageLines(worthTelling(p.coverage)) {
+			if i == 0 && p.coverageFile != "" {
+				line.text += "   → " + p.coverageFile
 			}
-			a.line(line.label, "%s", text)
+			a.line(line.label, "%s", line.text)
 		}
 	}
 	if r != nil && r.Summary != nil {
@@ -36,6 +35,22 @@ func (a *app) findings(r *frame.Report, p *proof, outputs []written) {
 	if p != nil && p.manifestFile != "" {
 		a.line("cite it", "%s (query, service, times, row counts, SHA-256)", p.manifestFile)
 	}
+}
+
+// worthTelling leaves out the parameters of which one value was asked for, and that has all of its rows.
+func worthTelling(c *messages.Coverage) *messages.Coverage {
+	asked := map[string]int{}
+	for _, v := range c.Values {
+		asked[v.Parameter]++
+	}
+	told := *c
+	told.Values = slices.DeleteFunc(slices.Clone(c.Values), func(v messages.Covered) bool {
+		return asked[v.Parameter] == 1 && v.State == messages.CoveredWhole && v.Parameter != c.Sites
+	})
+	if len(told.Values) == 0 {
+		return c
+	}
+	return &told
 }
 
 func (a *app) periodLine(s *frame.Summary) {

@@ -52,6 +52,9 @@ With --exit-code the command ends with the code that a run would most probably e
 			if err != nil {
 				return a.refused(p.place(err))
 			}
+			if p.spec.Since != nil {
+				a.line("note", "since: this is what a first run asks for; one that goes on from a complete run asks only for what is younger")
+			}
 			if err := a.saveGiven(k, p); err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ type asked struct {
 	out    []string
 	format string
 	wait   bool
+	full   bool // asks for all, whatever the query's since could go on from
 }
 
 func (k *asked) flags(a *app, cmd *cobra.Command) {

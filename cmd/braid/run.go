@@ -52,6 +52,9 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 				return err
 			}
 			a.askInFlight(p.spec)
+			if err := k.askFull(p.spec); err != nil {
+				return err
+			}
 			if k.wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
@@ -60,6 +63,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 	}
 	k.flags(a, cmd)
 	a.emptyFlagOn(cmd.Flags())
+	cmd.Flags().BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
 	cmd.Flags().BoolVar(&k.wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(cmd.Flags())
 	return cmd
@@ -160,9 +164,26 @@ func (a *app) runQuery(ctx context.Context, p *prepared) error {
 	})
 }
 
+// askFull makes a run of a query with since one that goes on from no other.
+func (k *asked) askFull(spec *query.Spec) error {
+	switch {
+	case !k.full:
+	case spec.Since == nil:
+		return usage("--full is for a query with since; any other asks for all anyway")
+	default:
+		since := *spec.Since
+		since.Full = true
+		spec.Since = &since
+	}
+	return nil
+}
+
 func (a *app) announce(q *messages.Query) {
 	if a.progress != "quiet" && a.progress != "json" {
 		a.line("query", "%s  ·  %s %s  ·  %s", q.ID, q.Service, q.Collection, count(int64(q.Chunks), "chunk"))
+		if q.Base != "" {
+			a.line("since", "goes on from query %s, whose newest row is of %s; --full asks for all once more", q.Base, q.Mark.Format(time.RFC3339))
+		}
 	}
 }
 

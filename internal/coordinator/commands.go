@@ -22,15 +22,24 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	if err != nil {
 		return nil, err
 	}
+	digest := service.Digest(definition)
+	from, err := c.goOn(ctx, spec, p, digest)
+	if err != nil {
+		return nil, err
+	}
+	if from.base != "" {
+		if p, err = c.narrowedSpec(from, definition, now); err != nil {
+			return nil, err
+		}
+	}
 	fingerprint, err := planner.Fingerprint(p.plan)
 	if err != nil {
 		return nil, err
 	}
-	text, err := spec.Encode()
+	text, err := from.spec.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	digest := service.Digest(definition)
 	if err := c.ports.Services.PutDefinition(ctx, digest, definition); err != nil {
 		return nil, err
 	}
@@ -42,7 +51,7 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
 		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow,
 		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight,
-		MaxRows: spec.MaxRows,
+		MaxRows: spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
 		Created: now, Updated: now,
 	}
 	for {
@@ -204,6 +213,9 @@ func (c *Coordinator) Remove(ctx context.Context, id string) error {
 	}
 	if q.State.Active() {
 		return fmt.Errorf("remove %s: %w: it is %s; cancel it first", id, query.ErrState, q.State)
+	}
+	if err := c.checkNeeded(ctx, q); err != nil {
+		return err
 	}
 	return c.ports.Queries.RemoveQuery(ctx, q)
 }

@@ -15,15 +15,33 @@ import (
 // Coverage says of each value that a query asks for what came of it, without any request upstream: of the lists that the plan
 // divides, in the order of the axes and of the values. What was lost of the results wraps messages.ErrDamaged, as in Export.
 func (c *Coordinator) Coverage(ctx context.Context, id string) (*messages.Coverage, error) {
+	var all *messages.Coverage
+	for id != "" {
+		own, base, err := c.coverage(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = own
+		} else {
+			all = cover(all, own)
+		}
+		id = base
+	}
+	return all, nil
+}
+
+// coverage says what came of the values in one query, and which one it goes on from.
+func (c *Coordinator) coverage(ctx context.Context, id string) (_ *messages.Coverage, base string, err error) {
 	q, p, survey, err := c.surveyed(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	a := newAsked(p)
 	i := 0
 	for position, chunk := range p.leaves(survey) {
 		if i++; i%checkEvery == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, "", context.Cause(ctx)
 		}
 		a.chunk(survey, position, chunk)
 	}
@@ -34,12 +52,12 @@ func (c *Coordinator) Coverage(ctx context.Context, id string) (*messages.Covera
 		err = frame.Count(ctx, p.collection.Shape(), survey.Columns, rows, tallies)
 	}
 	if len(damaged) > 0 {
-		return nil, c.reopen(ctx, q, damaged)
+		return nil, "", c.reopen(ctx, q, damaged)
 	}
 	if err != nil && !errors.Is(err, frame.ErrUnknownField) { // of such rows no column is known
-		return nil, fmt.Errorf("coverage of %s: %w", q.ID, err)
+		return nil, "", fmt.Errorf("coverage of %s: %w", q.ID, err)
 	}
-	return &messages.Coverage{V: messages.Version, Query: q.ID, Sites: p.collection.Roles(p.spec.Values).Sites, Values: a.covered()}, nil
+	return &messages.Coverage{V: messages.Version, Query: q.ID, Sites: p.shape().Roles.Sites, Values: a.covered()}, q.Base, nil
 }
 
 const checkEvery = 1024

@@ -16,11 +16,33 @@ const maxMissing = 1000
 // Manifest proves the table of a query, without any request upstream and without reading a row: what was asked, each request that
 // brought rows, and the digests of these. What the records of an earlier Braid do not tell is left out.
 func (c *Coordinator) Manifest(ctx context.Context, id string) (*messages.Manifest, error) {
-	q, p, survey, err := c.surveyed(ctx, id)
+	q, _, survey, err := c.surveyed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := frame.ColumnsOf(p.shape(), survey.Columns)
+	runs, err := c.runs(ctx, q, survey)
+	if err != nil {
+		return nil, err
+	}
+	var m *messages.Manifest
+	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: each stands in the one that goes on from it
+		before := m
+		if m, err = c.manifest(ctx, runs[i:]); err != nil {
+			return nil, err
+		}
+		m.Base = before
+	}
+	return m, nil
+}
+
+// manifest is that of a query without those that it goes on from; its columns are those of all.
+func (c *Coordinator) manifest(ctx context.Context, runs []run) (*messages.Manifest, error) {
+	q, survey := runs[0].query, runs[0].survey
+	p, err := c.open(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := frame.ColumnsOf(p.shape(), columnsOf(runs))
 	if err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", q.ID, tableError(err))
 	}

@@ -105,8 +105,21 @@ func (p *pinned) shape() frame.Shape {
 		shape.Finalize = slices.Concat(shape.Finalize, p.adapter.Finalize(p.collection.Name))
 	}
 	shape.Select = p.spec.Select
-	shape.Roles = p.collection.Roles(p.spec.Values)
+	shape.Roles = p.collection.Roles(p.asked())
 	return shape
+}
+
+// asked is what the query asks for, as it was before it was narrowed to what is younger than what others have.
+func (p *pinned) asked() service.Values {
+	since := p.spec.Since
+	if since == nil || since.Begin == "" {
+		return p.spec.Values
+	}
+	narrowing, err := p.collection.Narrowing(p.spec.Values, since.Column)
+	if err != nil {
+		return p.spec.Values
+	}
+	return narrowing.From(p.spec.Values, since.Begin)
 }
 
 // divide plans the query, with its values in the spelling in which they are sent, so that other spellings have the same plan.
@@ -114,7 +127,11 @@ func (p *pinned) shape() frame.Shape {
 func (p *pinned) divide() (planner.Plan, error) {
 	values := p.collection.Canonical(p.spec.Values)
 	if p.adapter.Finalize == nil { // what an adapter makes of columns is not known here
-		values = p.collection.Project(values, p.spec.Select)
+		selected := p.spec.Select
+		if since := p.spec.Since; since != nil && len(selected) > 0 {
+			selected = append(slices.Clip(selected), since.Column) // rows without it could not be gone on from
+		}
+		values = p.collection.Project(values, selected)
 	}
 	if p.adapter.Plan == nil {
 		return planner.Divide(p.collection, values, p.options)

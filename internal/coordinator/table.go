@@ -40,14 +40,19 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 		return nil, fmt.Errorf("query %s: %w: %d of %d chunks are, and it is %s; braid resume %s goes on, --partial takes what there is",
 			q.ID, query.ErrIncomplete, survey.Completed.Roots(), q.Chunks, q.State, q.ID)
 	}
-	var damaged []messages.Position
-	rows := firstRows(c.chunks(ctx, q, survey, &damaged), q.MaxRows)
-	table, err := frame.Build(ctx, p.shape(), survey.Columns, rows, c.ports.Scratch)
+	runs, err := c.runs(ctx, q, survey)
+	if err != nil {
+		return nil, err
+	}
+	var damaged []lost
+	shape := p.shape()
+	shape.Runs = rowsOf(runs)
+	table, err := frame.Build(ctx, shape, columnsOf(runs), c.allChunks(ctx, runs, &damaged), c.ports.Scratch)
 	if len(damaged) > 0 {
 		if err == nil {
 			err = table.Close()
 		}
-		return nil, errors.Join(c.reopen(ctx, q, damaged), err)
+		return nil, errors.Join(c.reopenAll(ctx, damaged), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("table of %s: %w", q.ID, tableError(err))
@@ -165,6 +170,9 @@ func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []mess
 func metadata(q *messages.Query, partial bool) map[string]string {
 	meta := map[string]string{
 		"braid.service": q.Service, "braid.collection": q.Collection, "braid.url": q.URL, "braid.plan": q.Fingerprint,
+	}
+	if q.Base != "" {
+		meta["braid.goes_on"] = "true" // the address asks only for what the last of several queries brought
 	}
 	if partial {
 		meta["braid.partial"] = "true"

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -21,7 +22,8 @@ type duplicates struct {
 	columns []storedColumn
 	key     []int // the columns of the key; none: nothing is a duplicate
 	rule    DuplicateRule
-	newest  int // the column of Shape.NewestBy, -1 when there is none
+	newest  int      // the column of Shape.NewestBy, -1 when there is none
+	runs    []uint64 // numbers behind the last row of each run but the oldest
 	sorter  *sorter
 	scratch []byte
 	payload []byte
@@ -34,6 +36,11 @@ func newDuplicates(shape Shape, l *layout, keys *sorter) *duplicates {
 	d := &duplicates{columns: l.columns, rule: shape.OnDuplicate, newest: -1, sorter: keys}
 	if i, found := l.index[shape.NewestBy]; found && i != dropped && shape.OnDuplicate == KeepNewest {
 		d.newest = i
+	}
+	behind := uint64(0)
+	for _, rows := range shape.Runs[:max(0, len(shape.Runs)-1)] {
+		behind += uint64(rows)
+		d.runs = append(d.runs, behind)
 	}
 	for _, name := range shape.Key {
 		i, found := l.index[name]
@@ -77,7 +84,8 @@ type twins struct{ first, second uint64 }
 // outcome is what the duplicates of a table come to.
 type outcome struct {
 	leftOut   *roaring64.Bitmap // numbers of rows
-	different int64             // of these, such as are not equal to the row that they gave way to
+	replaced  int64             // of these, such as gave way to a row of another run
+	different int64             // of the others, such as are not equal to the row that they gave way to
 	lowest    *twins            // that with the lowest second row
 }
 
@@ -99,14 +107,25 @@ func (d *duplicates) resolve(ctx context.Context) (outcome, error) {
 		case !bytes.Equal(next.key, stays.key):
 			stays.become(next)
 		case d.rule == KeepNewest && bytes.Compare(next.newest, stays.newest) > 0:
-			found.leaveOut(stays, next)
+			found.leaveOut(stays, next, d.run(stays) == d.run(next))
 			stays.become(next)
 		default:
-			found.leaveOut(next, stays)
+			found.leaveOut(next, stays, d.run(stays) == d.run(next))
 		}
 		return true
 	})
 	return found, errors.Join(err, d.sorter.close())
+}
+
+// run is the run that a row is of; 0 is the newest.
+func (d *duplicates) run(c candidate) int {
+	i, _ := slices.BinarySearchFunc(d.runs, c.number, func(behind, number uint64) int {
+		if behind <= number {
+			return -1
+		}
+		return 1
+	})
+	return i
 }
 
 // candidate is one of the rows of a key.
@@ -130,8 +149,12 @@ func (c *candidate) become(next candidate) {
 	c.number, c.row = next.number, next.row
 }
 
-func (o *outcome) leaveOut(out, stays candidate) {
+func (o *outcome) leaveOut(out, stays candidate, sameRun bool) {
 	o.leftOut.Add(out.number)
+	if !sameRun {
+		o.replaced++
+		return
+	}
 	if out.row == stays.row {
 		return
 	}

@@ -2,14 +2,15 @@ package frame
 
 // Report tells what became of the rows. It depends on the rows and the shape alone.
 type Report struct {
-	Read       int64        `json:"read"`              // rows read from the results
-	Rows       int64        `json:"rows"`              // rows of the table
-	Duplicates int64        `json:"duplicates"`        // rows left out because another row of the same key stayed
-	Different  int64        `json:"different"`         // of these, such as are not equal to the row that they gave way to
-	Bad        []BadField   `json:"bad,omitempty"`     // in column order, then what casts found, in the order of the casts
-	Unknown    []string     `json:"unknown,omitempty"` // fields that no declaration names, in first-seen order, kept or dropped
-	Moved      []MovedField `json:"moved,omitempty"`   // in column order
-	Absent     []string     `json:"absent,omitempty"`  // columns that finalize or the query names, that no field declares by its exact name, and that no row has
+	Read       int64        `json:"read"`               // rows read from the results
+	Rows       int64        `json:"rows"`               // rows of the table
+	Duplicates int64        `json:"duplicates"`         // rows left out because another row of the same key stayed
+	Different  int64        `json:"different"`          // of these, such as are not equal to the row that they gave way to
+	Replaced   int64        `json:"replaced,omitempty"` // rows of an earlier run that one of another run took the place of; not counted as duplicates
+	Bad        []BadField   `json:"bad,omitempty"`      // in column order, then what casts found, in the order of the casts
+	Unknown    []string     `json:"unknown,omitempty"`  // fields that no declaration names, in first-seen order, kept or dropped
+	Moved      []MovedField `json:"moved,omitempty"`    // in column order
+	Absent     []string     `json:"absent,omitempty"`   // columns that finalize or the query names, that no field declares by its exact name, and that no row has
 
 	// Summary is there when the table was written with one.
 	Summary *Summary `json:"summary,omitempty"`

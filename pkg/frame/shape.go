@@ -72,6 +72,10 @@ type Shape struct {
 	Finalize    []Operation
 	Select      []string // the query's columns, applied after Finalize; empty: all
 	Roles       Roles    // for a summary
+	// Runs are the numbers of rows of each run of a query that goes on from earlier ones, the newest first; rows come in that order. A
+	// row gives way to one of its key of a newer run, however they differ, but with KeepNewest when it is the newer one itself. Empty:
+	// all rows are of one run.
+	Runs []int64
 }
 
 // newestBy is the column that tells which of two rows is newer; empty when none does.

@@ -175,7 +175,8 @@ func (g *gathering) leaveOut(ctx context.Context) error {
 	if found.lowest != nil && g.same.rule == FailIfDifferent {
 		return t.explain(ctx, g.same, *found.lowest)
 	}
-	t.Report.Duplicates, t.Report.Different = int64(found.leftOut.GetCardinality()), found.different
+	t.Report.Replaced, t.Report.Different = found.replaced, found.different
+	t.Report.Duplicates = int64(found.leftOut.GetCardinality()) - found.replaced
 	t.leftOut.Or(found.leftOut)
 	t.Report.Rows = t.Report.Read - int64(t.leftOut.GetCardinality())
 	return nil

@@ -17,8 +17,9 @@ type Manifest struct {
 	Columns  []ManifestColumn `json:"columns"`
 	Outputs  []ManifestOutput `json:"outputs,omitempty"` // files that it stands beside
 	Requests ManifestRequests `json:"requests"`
-	Chunks   []ManifestChunk  `json:"chunks"`            // that have a result, in the order of the table
-	Missing  []Position       `json:"missing,omitempty"` // the first of those that have none; Requests counts them
+	Chunks   []ManifestChunk  `json:"chunks"`                 // that have a result, in the order of the table
+	Missing  []Position       `json:"missing,omitempty"`      // the first of those that have none; Requests counts them
+	Base     *Manifest        `json:"goes_on_from,omitempty"` // of the query whose rows are of the table too
 }
 
 // ManifestQuery names a query and what it is pinned to.

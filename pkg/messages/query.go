@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -71,6 +72,9 @@ type Query struct {
 	Covered     bool          `json:"require_coverage,omitempty"`  // a value without rows, or with a part of them, is such a reason
 	Unchanged   bool          `json:"require_unchanged,omitempty"` // rows that changed while the query ran are such a reason
 	Killed      bool          `json:"killed,omitempty"`            // a process that ran it ended without a word: requests of it may be counted nowhere
+	Lineage     string        `json:"lineage,omitempty"`           // the same for queries that may go on from one another
+	Base        string        `json:"base,omitempty"`              // the query that this one goes on from: its rows are of the table too
+	Mark        time.Time     `json:"mark,omitzero"`               // the latest time that the rows of Base, and of those before it, have
 	Stop        *Stop         `json:"stop,omitempty"`
 	Created     time.Time     `json:"created"`
 	Updated     time.Time     `json:"updated"`
@@ -93,8 +97,21 @@ func (m *Query) Validate() error {
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
 		checkRun(m.Run),
+		field("base", m.checkBase()),
 		m.Stop.validate(),
 	)
+}
+
+func (m *Query) checkBase() error {
+	switch {
+	case m.Lineage != "" && checkDigest(m.Lineage) != nil:
+		return checkDigest(m.Lineage)
+	case m.Base == "":
+		return nil
+	case m.Lineage == "":
+		return errors.New("goes on from another query, without a lineage")
+	}
+	return CheckName(m.Base)
 }
 
 // serviceWait is how long after an interruption that named no time a query is tried again.

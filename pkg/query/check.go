@@ -42,6 +42,11 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 			r.Notes = append(r.Notes, "select: "+note)
 		}
 	}
+	if q.Since != nil && c.CheckValues(values) == nil {
+		if _, err := c.Narrowing(values, q.Since.Column); err != nil {
+			problems = append(problems, q.PlaceOf("since").Problem("%s", err))
+		}
+	}
 	for i, output := range q.Outputs {
 		if output.Format == "geojson" && !mayHaveGeometry(c.Shape(), q.Select) {
 			place := q.PlaceOf(fmt.Sprintf("output[%d]", i))

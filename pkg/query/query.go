@@ -28,6 +28,7 @@ type Query struct {
 	BadValues  BadValues
 	Coverage   CoverageRule
 	Changed    ChangedRule
+	Since      *Since // nil: every run asks for all
 	MaxChunks  int    // divide finer than the service's limits ask, up to this many chunks in all; 0: as few as possible
 	MaxRows    int64  // the table is the first rows of this number; 0: all
 	Zone       string // IANA name of the zone of times without an offset; empty: none
@@ -121,7 +122,7 @@ type queryRule struct {
 	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`
 	Run        runRule                       `yaml:"run"`
 	Verify     verifyRule                    `yaml:"verify"`
-	Since      later                         `yaml:"since,later"`
+	Since      *Since                        `yaml:"since"`
 	MaxChunks  int                           `yaml:"max_chunks"`
 	MaxRows    int64                         `yaml:"max_rows"`
 	Zone       string                        `yaml:"zone"`
@@ -174,6 +175,7 @@ func Parse(file string, data []byte) (*Query, error) {
 		BadValues:  rule.Verify.BadValues,
 		Coverage:   rule.Verify.Coverage,
 		Changed:    rule.Verify.Changed,
+		Since:      rule.Since,
 		MaxChunks:  rule.MaxChunks,
 		MaxRows:    rule.MaxRows,
 		Zone:       rule.Zone,
@@ -196,6 +198,7 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 		root.At("schema").Fail("%.40q is not read by this version; write %s", rule.Schema, Schema)
 	}
 	q.checkNames(root)
+	q.checkSince(root)
 	for _, bound := range []struct {
 		at    strictyaml.Node
 		key   string

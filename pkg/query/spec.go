@@ -45,8 +45,9 @@ type Spec struct {
 	BadValues  BadValues      `json:"bad_values,omitzero"`         // empty: stop
 	Coverage   CoverageRule   `json:"coverage,omitzero"`           // empty: report
 	Changed    ChangedRule    `json:"changed_during_run,omitzero"` // empty: report
-	MaxChunks  int            `json:"max_chunks,omitzero"`         // 0: as few as possible
-	MaxRows    int64          `json:"max_rows,omitzero"`           // the table is the first rows of this number, in plan order; 0: all
+	Since      *Since         `json:"since,omitempty"`
+	MaxChunks  int            `json:"max_chunks,omitzero"` // 0: as few as possible
+	MaxRows    int64          `json:"max_rows,omitzero"`   // the table is the first rows of this number, in plan order; 0: all
 }
 
 // Spec gives the query with its resolved values.
@@ -60,6 +61,7 @@ func (q *Query) Spec(values service.Values) *Spec {
 		Select:     slices.Clone(q.Select),
 		Run:        q.Run,
 		BadValues:  q.BadValues,
+		Since:      q.Since,
 		MaxChunks:  q.MaxChunks,
 		MaxRows:    q.MaxRows,
 	}
@@ -147,6 +149,11 @@ func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
 	}
 	if rule := s.Changed; rule != "" && !slices.Contains(rule.Choices(), string(rule)) {
 		problem("changed_during_run", "%.20q is none of report, require_none", rule)
+	}
+	if err := s.Since.check(); err != nil {
+		problem("since", "%w", err)
+	} else if s.Since != nil && s.MaxRows > 0 {
+		problem("since", "max_rows leaves rows out that a run is to go on from")
 	}
 	if s.MaxChunks < 0 || s.MaxChunks > MaxChunks {
 		problem("max_chunks", "%d, want 1 to %d, or none", s.MaxChunks, MaxChunks)

@@ -42,6 +42,13 @@ func (q *Query) Write() ([]byte, error) {
 	}
 	w.run(q.Run)
 	w.verify(q)
+	if since := q.Since; since != nil {
+		pairs := [][2]string{{"column", since.Column}}
+		if since.Overlap > 0 {
+			pairs = append(pairs, [2]string{"overlap", time.Duration(since.Overlap).String()})
+		}
+		w.line("since: %s", w.mapping(pairs))
+	}
 	if q.MaxChunks > 0 {
 		w.line("max_chunks: %d", q.MaxChunks)
 	}

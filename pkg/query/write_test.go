@@ -27,8 +27,8 @@ func drawnQuery(t *rapid.T) *Query {
 	q := &Query{
 		Service: name.Draw(t, "service"), Collection: rapid.OneOf(name, rapid.Just("null"), rapid.Just("123")).Draw(t, "collection"),
 		Run: Run{OnQuota: OnQuota{Then: ThenPause}}, BadValues: rapid.SampledFrom([]BadValues{BadValuesStop, BadValuesAllow}).Draw(t, "bad"),
-		Coverage: rapid.SampledFrom([]CoverageRule{CoverageReport, CoverageRequire}).Draw(t, "coverage"),
-		Changed:  rapid.SampledFrom([]ChangedRule{ChangedReport, ChangedRequireNone}).Draw(t, "changed"),
+		Coverage:  rapid.SampledFrom([]CoverageRule{CoverageReport, CoverageRequire}).Draw(t, "coverage"),
+		Changed:   rapid.SampledFrom([]ChangedRule{ChangedReport, ChangedRequireNone}).Draw(t, "changed"),
 		MaxChunks: rapid.IntRange(0, 9).Draw(t, "chunks"), MaxRows: rapid.Int64Range(0, 9).Draw(t, "rows"),
 		Zone: rapid.OneOf(rapid.Just(""), text).Draw(t, "zone"),
 	}
@@ -101,7 +101,7 @@ output:
 run:
   on_quota: {wait_up_to: 3h0m0s}
   in_flight: 4
-verify: {bad_values: allow}
+verify: {bad_values: allow, coverage: require, changed_during_run: require_none}
 max_chunks: 10
 `
 	if diff := cmp.Diff(want, string(data)); err != nil || diff != "" {
