@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
@@ -25,7 +26,7 @@ func (c *Coordinator) Manifest(ctx context.Context, id string) (*messages.Manife
 		return nil, err
 	}
 	var m *messages.Manifest
-	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: each stands in the one that goes on from it
+	for i := range slices.Backward(runs) { // the oldest first: each stands in the one that goes on from it
 		before := m
 		if m, err = c.manifest(ctx, runs[i:]); err != nil {
 			return nil, err

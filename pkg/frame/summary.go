@@ -166,8 +166,9 @@ func keyOf(t Type, v Value) int64 {
 		return v.Micros()
 	case Int64:
 		return v.Int64()
+	default:
+		return 0
 	}
-	return 0
 }
 
 // seen follows a series from step to step. Rows that are not in the order of time cannot be followed.

@@ -15,8 +15,13 @@ import (
 func daily() Shape {
 	return Shape{
 		Fields: []Field{
-			{Name: "site", Type: Text}, {Name: "code", Type: Text}, {Name: "day", Type: Date}, {Name: "flow", Type: Decimal, UnitFrom: "unit"},
-			{Name: "unit", Type: Text}, {Name: "status", Type: Text}, {Name: "changed", Type: Timestamp},
+			{Name: "site", Type: Text},
+			{Name: "code", Type: Text},
+			{Name: "day", Type: Date},
+			{Name: "flow", Type: Decimal, UnitFrom: "unit"},
+			{Name: "unit", Type: Text},
+			{Name: "status", Type: Text},
+			{Name: "changed", Type: Timestamp},
 		},
 		Key: []string{"site", "code", "day"}, OnDuplicate: KeepNewest, NewestBy: "changed",
 		Finalize: []Operation{{Sort: []string{"site", "code", "day"}}},
@@ -137,7 +142,8 @@ func TestUnitsFollowTheirColumnsThroughFinalize(t *testing.T) {
 	}
 	columns, err := ColumnsOf(shape, nil)
 	want := []Column{
-		{Name: "flow", Type: Float64, Declared: true, UnitColumn: "flow_unit"}, {Name: "flow_unit", Type: Text, Declared: true},
+		{Name: "flow", Type: Float64, Declared: true, UnitColumn: "flow_unit"},
+		{Name: "flow_unit", Type: Text, Declared: true},
 		{Name: "drainage", Type: Decimal, Declared: true, Unit: "mi^2"},
 	}
 	if diff := cmp.Diff(want, columns); err != nil || diff != "" {

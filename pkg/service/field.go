@@ -155,8 +155,10 @@ func (c *Collection) setShape(rule collectionRule, n strictyaml.Node) {
 	}
 	for name, field := range rule.Fields.All() {
 		checkFieldName(n.At("fields", name), name, field.From)
-		shape.Fields = append(shape.Fields, frame.Field{Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null, Zone: zoneOffset(field, n.At("fields", name)),
-			Unit: field.Unit.text, UnitFrom: field.Unit.column})
+		shape.Fields = append(shape.Fields, frame.Field{
+			Name: name, Type: frame.Type(field.Type), From: field.From.String(), Null: field.Null, Zone: zoneOffset(field, n.At("fields", name)),
+			Unit: field.Unit.text, UnitFrom: field.Unit.column,
+		})
 		if !field.From.IsZero() {
 			c.rows.from = append(c.rows.from, fromField{name: name, path: field.From})
 		}

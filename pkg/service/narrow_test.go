@@ -23,7 +23,8 @@ func TestAQueryIsNarrowedToWhatIsYounger(t *testing.T) {
 		want   Values
 	}{
 		"of its own name, not given": {
-			Values{"monitoring_location_id": sites, "time": {"1984-10-01", "2024-09-30"}}, "last_modified", "..",
+			Values{"monitoring_location_id": sites, "time": {"1984-10-01", "2024-09-30"}},
+			"last_modified", "..",
 			Values{"monitoring_location_id": sites, "time": {"1984-10-01", "2024-09-30"}, "last_modified": {"2024-03-05T12:30:15Z", ".."}},
 		},
 		"days":                     {Values{"time": {"1984-10-01", "2024-09-30"}}, "time", "1984-10-01", Values{"time": {"2024-03-05", "2024-09-30"}}},
