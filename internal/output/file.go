@@ -78,6 +78,7 @@ func complete(file *os.File, fill func(io.Writer) error) (size int64, err error)
 var (
 	errLink      = errors.New("is a symbolic link, which writing would replace; give the path of the file it leads to")
 	errDirectory = errors.New("is a directory; give the path of a file in it")
+	errReadOnly  = errors.New("is read-only; let it be written (chmod u+w), or write elsewhere")
 	errSpecial   = errors.New("is no regular file; give the path of a file, or - for standard output")
 )
 
@@ -94,6 +95,8 @@ func checkTarget(path string) error {
 		return errDirectory
 	case !info.Mode().IsRegular():
 		return errSpecial
+	case info.Mode().Perm()&0o200 == 0:
+		return errReadOnly // a rename would replace it all the same
 	}
 	return nil
 }
