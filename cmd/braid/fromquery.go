@@ -183,7 +183,7 @@ func (r *feedReader) read(path string, place query.Place) (*feedFile, error) {
 	return file, nil
 }
 
-// checkColumn refuses a column that the other query's table cannot have, where its definition is at hand.
+// checkColumn refuses a column that the other query's table cannot have, where its columns are known.
 func (r *feedReader) checkColumn(f *feed) {
 	place, q := f.condition.PlaceOfColumn(), f.source.query
 	switch {
@@ -191,10 +191,22 @@ func (r *feedReader) checkColumn(f *feed) {
 	case len(q.Select) > 0:
 		r.found.add(place.Problem("%s does not select a column %q%s", q.File, f.column(), strictyaml.DidYouMean(f.column(), q.Select)))
 	case f.source.collection != nil:
-		if _, err := query.CheckColumn(f.source.collection.Shape(), f.column()); err != nil {
-			r.found.add(place.Problem("%s: %s", q.File, err))
-		}
+		r.found.add(f.undeclared(f.source.collection)...)
 	}
+}
+
+// undeclared is the problem of a column that the definition does not promise: the other query is not run only to find that its table
+// has no such column.
+func (f *feed) undeclared(c *service.Collection) []*strictyaml.Error {
+	note, err := query.CheckColumn(c.Shape(), f.column())
+	place, file := f.condition.PlaceOfColumn(), f.source.query.File
+	switch {
+	case err != nil:
+		return []*strictyaml.Error{place.Problem("%s: %s", file, err)}
+	case note != "":
+		return []*strictyaml.Error{place.Problem("%s: %s. If the service sends it all the same, let %s select it", file, note, file)}
+	}
+	return nil
 }
 
 // sourcesOf is what resolving a query file needs; its own paths are relative to it.

@@ -12,6 +12,8 @@ import (
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
 // feeding brings a query the values that other queries hold. Those that are not complete are run first, one after another.
@@ -202,7 +204,7 @@ func (w *feeding) complete(ctx context.Context, f *feed) (*messages.Status, erro
 	if err != nil {
 		return nil, source.place(err)
 	}
-	if err := w.askForColumn(ctx, f); err != nil {
+	if err := w.askForColumn(ctx, f, plan.Definition); err != nil {
 		return nil, err
 	}
 	status, err := w.stored(ctx, source.spec, plan.Definition)
@@ -239,12 +241,27 @@ func (w *feeding) plan(ctx context.Context, spec *query.Spec) (*messages.PlanSum
 	return w.session.Plan(ctx, spec)
 }
 
-// askForColumn lets a server say whether the other query's table can have the column: the definition is the server's to know.
-func (w *feeding) askForColumn(ctx context.Context, f *feed) error {
-	if f.source.collection != nil || len(f.source.spec.Select) > 0 {
+// askForColumn checks the column of a query whose definition is the server's to know: by the one at hand, if it is the same, and
+// else the server is asked, which knows at least what cannot be.
+func (w *feeding) askForColumn(ctx context.Context, f *feed, definition string) error {
+	spec := *f.source.spec
+	if f.source.collection != nil || len(spec.Select) > 0 {
 		return nil // known, and checked
 	}
-	spec := *f.source.spec
+	if own, err := w.app.definitions().Pinned(spec.Service); err == nil && service.Digest(own) == definition {
+		d, err := service.OpenPinned(own)
+		if err != nil {
+			return err
+		}
+		c, err := d.Collection(spec.Collection)
+		if err != nil {
+			return err
+		}
+		if problems := f.undeclared(c); len(problems) > 0 {
+			return strictyaml.Errors(problems)
+		}
+		return nil
+	}
 	spec.Select = []string{f.column()}
 	_, err := w.plan(ctx, &spec)
 	if !errors.Is(err, query.ErrInvalid) {
