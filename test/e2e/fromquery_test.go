@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -220,7 +222,7 @@ func TestAServerHoldsTheQueriesThatFeedAnother(t *testing.T) {
 	d.write("places.yaml", "schema: query/v1\nservice: usgs-waterdata\ncollection: monitoring-locations\nwhere:\n  monitoring_location_id: ["+siteName(0)+", "+siteName(1)+", "+siteName(2)+"]\n")
 	flow := "schema: query/v1\nservice: usgs-waterdata\ncollection: daily\nwhere:\n" +
 		"  monitoring_location_id: {from_query: places.yaml, column: monitoring_location_number, prefix: USGS-}\n" +
-		"  parameter_code: 00060\n  statistic_id: 00003\n  time: {from: 2023-10-01, to: 2024-09-30}\noutput: flow.csv\n"
+		"  parameter_code: 00060\n  statistic_id: 00003\n  time: {from: 2023-10-01, to: 2024-09-30}\noutput: {to: flow.csv, if_exists: replace}\n"
 	d.write("flow.yaml", flow)
 	d.run("plan", "flow.yaml").mustExit(t, 2).mustSay(t, "which has not been run; do: braid run places.yaml --server "+c.url)
 	if n := up.Counters().Requests; n != 0 {
@@ -245,4 +247,29 @@ func TestAServerHoldsTheQueriesThatFeedAnother(t *testing.T) {
 		t.Errorf("%d requests for places, want %d", n, asked)
 	}
 	d.mustEqual("again.csv", d.read("flow.csv"))
+}
+
+func TestBadValuesOfAQueryStopTheOneThatItFeedsUnlessItAllowsThem(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{})
+	d := wellDesk(t, up)
+	definition, err := os.ReadFile(filepath.Join(root, "pkg", "service", "builtin", ngwmn+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Replace(string(definition), "aquifer_name: {type: text}", "aquifer_name: {type: date}", 1)
+	if wrong == string(definition) {
+		t.Fatal("the definition has changed")
+	}
+	d.write("services/"+ngwmn+".yaml", wrong)
+	d.args = append(d.args, "--services-dir", d.path("services"))
+	for range 2 { // nor does a rerun use them
+		o := d.run("run", "levels.yaml").mustExit(t, 3)
+		o.mustSay(t, "wells.yaml (query ", "has values that cannot be read, and does not allow it; levels.yaml is not run", "aquifer_name")
+	}
+	if up.asked("sites") != 1 || up.asked("waterLevelObs") != 0 {
+		t.Errorf("%d requests for wells and %d for levels, want 1 and none", up.asked("sites"), up.asked("waterLevelObs"))
+	}
+	d.write("wells.yaml", wells+"verify: {bad_values: allow}\n")
+	d.run("run", "levels.yaml").mustExit(t, 0)
 }
