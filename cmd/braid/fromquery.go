@@ -69,8 +69,8 @@ func whichFile(path string) string {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		path = followed
 	}
 	return path
 }

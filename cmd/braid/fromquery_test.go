@@ -171,8 +171,8 @@ func TestStoredQueriesAreOneQueryWhenTheirTablesAre(t *testing.T) {
 		})
 	}
 	plain := func(*query.Spec) {}
-	old, new, broken := stored(messages.Complete, plain), stored(messages.Complete, plain), stored(messages.Failed, plain)
-	if find(broken, new, old) != new {
+	older, newer, broken := stored(messages.Complete, plain), stored(messages.Complete, plain), stored(messages.Failed, plain)
+	if find(broken, newer, older) != newer {
 		t.Error("the newest complete one is not found")
 	}
 	if paused := stored(messages.Interrupted, plain); find(paused, broken) != paused {
