@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
@@ -283,18 +284,44 @@ func (w *feeding) read(ctx context.Context, f *feed, status *messages.Status) er
 		return oneProblem(place.Problem("%s: %s", f.name(), strings.TrimPrefix(without(err, query.ErrColumn), query.ErrColumn.Error()+": ")))
 	case err != nil:
 		return fmt.Errorf("read the column %s of the query %s: %w", f.column(), q.ID, err)
-	case len(report.Bad) > 0 && !q.AllowBad:
-		w.app.line("error", "%s (query %s) has values that cannot be read, and does not allow it; %s is not run", f.name(), q.ID, w.outer.query.File)
-		w.app.describe(report)
-		return &exitError{code: exitIncomplete, err: errors.New("bad values"), said: true}
-	case len(f.values) == 0:
+	}
+	if err := w.hold(ctx, f, status, report); err != nil {
+		return err
+	}
+	if len(f.values) == 0 {
 		return oneProblem(place.Problem("the column %q of %s (query %s, %s) has no value, so that there is nothing to ask for",
 			f.column(), f.name(), q.ID, count(report.Rows, "row")))
 	}
-	if f.source == nil {
-		f.from = fmt.Sprintf("query %s (completed %s)", q.ID, moment(q.Updated))
-	} else {
+	f.from = fmt.Sprintf("query %s (completed %s)", q.ID, moment(q.Updated))
+	if f.source != nil {
 		f.from = fmt.Sprintf("%s (query %s, completed %s)", f.source.query.File, q.ID, moment(q.Updated))
 	}
 	return nil
+}
+
+// hold refuses the table of a query that breaks a rule of its own: a run of that query ends with an error too.
+func (w *feeding) hold(ctx context.Context, f *feed, status *messages.Status, report *frame.Report) error {
+	a, q := w.app, status.Query
+	var broken []string
+	if q.Covered || q.Unchanged {
+		coverage, err := w.session.Coverage(ctx, q.ID)
+		if err != nil {
+			return err
+		}
+		broken = a.verified(q, report, &proof{coverage: coverage})
+	}
+	if len(report.Bad) > 0 && !q.AllowBad {
+		a.describe(report)
+		broken = append(broken, "bad values")
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	a.line("error", "%s (query %s) does not hold what its own rules ask: %s; %s is not run", f.name(), q.ID, strings.Join(broken, ", "), w.outer.query.File)
+	if a.json {
+		if err := a.printJSON(summary{MessageType: "summary", Query: q, Progress: status.Progress, Broken: broken}); err != nil {
+			return err
+		}
+	}
+	return &exitError{code: exitIncomplete, err: errors.New(strings.Join(broken, ", ")), said: true}
 }

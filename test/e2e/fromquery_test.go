@@ -249,7 +249,7 @@ func TestAServerHoldsTheQueriesThatFeedAnother(t *testing.T) {
 	d.mustEqual("again.csv", d.read("flow.csv"))
 }
 
-func TestBadValuesOfAQueryStopTheOneThatItFeedsUnlessItAllowsThem(t *testing.T) {
+func TestTheRulesOfAQueryHoldForTheOneThatItFeeds(t *testing.T) {
 	t.Parallel()
 	up := newUpstream(t, simulator.Config{})
 	d := wellDesk(t, up)
@@ -265,11 +265,21 @@ func TestBadValuesOfAQueryStopTheOneThatItFeedsUnlessItAllowsThem(t *testing.T) 
 	d.args = append(d.args, "--services-dir", d.path("services"))
 	for range 2 { // nor does a rerun use them
 		o := d.run("run", "levels.yaml").mustExit(t, 3)
-		o.mustSay(t, "wells.yaml (query ", "has values that cannot be read, and does not allow it; levels.yaml is not run", "aquifer_name")
+		o.mustSay(t, "wells.yaml (query ", "does not hold what its own rules ask: bad values; levels.yaml is not run", "aquifer_name")
 	}
 	if up.asked("sites") != 1 || up.asked("waterLevelObs") != 0 {
 		t.Errorf("%d requests for wells and %d for levels, want 1 and none", up.asked("sites"), up.asked("waterLevelObs"))
 	}
 	d.write("wells.yaml", wells+"verify: {bad_values: allow}\n")
 	d.run("run", "levels.yaml").mustExit(t, 0)
+
+	// A well that does not exist is not covered.
+	d.write("wells.yaml", "schema: query/v1\nservice: usgs-ngwmn\ncollection: sites\nwhere:\n  state: [Wisconsin, Guam]\nverify: {bad_values: allow, coverage: require}\n")
+	o := d.run("run", "levels.yaml").mustExit(t, 3)
+	o.mustSay(t, "does not hold what its own rules ask: coverage; levels.yaml is not run")
+	levels := up.asked("waterLevelObs")
+	d.run("run", "levels.yaml", "--json").mustExit(t, 3).mustSay(t, "coverage; levels.yaml is not run")
+	if n := up.asked("waterLevelObs"); n != levels {
+		t.Errorf("levels were asked for, with %d requests", n-levels)
+	}
 }
