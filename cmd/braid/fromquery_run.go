@@ -37,21 +37,21 @@ func (w *feeding) runSource(ctx context.Context, f *feed, unfinished *messages.S
 		return nil, &exitError{code: exitInterrupted, err: context.Canceled, said: true}
 	}
 	err = a.notComplete(status)
-	a.line("then", "%s uses what is complete", w.outer.command)
+	a.line("then", "%s", w.outer.command)
 	return nil, err
 }
 
-// begin submits the query, or resumes what there is of it.
+// begin submits the query, or goes on with what there is of it.
 func (w *feeding) begin(ctx context.Context, source *prepared, unfinished *messages.Status) (*messages.Query, error) {
 	if unfinished == nil {
 		return w.session.Submit(ctx, source.spec)
 	}
 	q := unfinished.Query
-	var upTo *time.Duration // of one that is running: as it runs
-	if wait := time.Duration(source.spec.Run.OnQuota.WaitUpTo); w.outer.wait || !q.State.Active() && !q.ResumesByItself() {
-		upTo = &wait
+	if (q.State.Active() || q.ResumesByItself()) && !w.outer.wait {
+		return q, nil // who runs it goes on
 	}
-	resumed, err := w.session.Resume(ctx, q.ID, upTo)
+	upTo := time.Duration(source.spec.Run.OnQuota.WaitUpTo)
+	resumed, err := w.session.Resume(ctx, q.ID, &upTo)
 	switch {
 	case errors.Is(err, query.ErrFingerprint): // another version of Braid began it, and this one cannot go on
 		return w.session.Submit(ctx, source.spec)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -146,6 +147,47 @@ func TestAQueryThatFeedsAnotherIsGoneOnWithAfterAnInterruption(t *testing.T) {
 	if seen := up.Counters(); seen.Repeated != 0 {
 		t.Errorf("%d answers were asked for again", seen.Repeated)
 	}
+}
+
+func TestAStopWhileAQueryThatFeedsAnotherRunsIsGoneOnWithToo(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{Latency: 40 * time.Millisecond})
+	places := "schema: query/v1\nservice: usgs-waterdata\ncollection: monitoring-locations\nwhere:\n  monitoring_location_id: ["
+	for i := range 30 {
+		places += siteName(i) + ", "
+	}
+	places = strings.TrimSuffix(places, ", ") + "]\nmax_chunks: 30\nrun: {in_flight: 1}\n"
+	flow := "schema: query/v1\nservice: usgs-waterdata\ncollection: daily\nwhere:\n" +
+		"  monitoring_location_id: {from_query: places.yaml, column: monitoring_location_id}\n" +
+		"  parameter_code: 00060\n  statistic_id: 00003\n  time: {from: 2024-01-01, to: 2024-01-31}\noutput: flow.csv\n"
+	stopped := func(d *desk) outcome {
+		d.write("places.yaml", places)
+		d.write("flow.yaml", flow)
+		p := d.braid("run", "flow.yaml")
+		up.saw(t, 5)
+		p.signal(syscall.SIGINT)
+		return p.wait(limit).mustExit(t, 130)
+	}
+	finished := func(d *desk, o outcome, command string) {
+		t.Helper()
+		d.sh(command).mustExit(t, 0).mustSay(t, "30 values from places.yaml (query "+idIn(o))
+		if n := len(readCSV(t, d.read("flow.csv"))); n != 30*31 {
+			t.Errorf("%d rows, want %d", n, 30*31)
+		}
+		if seen := up.Counters(); seen.Repeated != 0 {
+			t.Errorf("%d answers were asked for again", seen.Repeated)
+		}
+	}
+	d := newDesk(t, up)
+	o := stopped(d)
+	o.mustSay(t, "of 30 chunks; none of them will be asked for again", "braid resume "+idIn(o))
+	finished(d, o, o.line(t, "then"))
+
+	up.Reset()
+	d = newCluster(t, up, clusterConfig{leaseTTL: 2 * time.Second, inFlight: 1, grace: 5 * time.Second}).desk()
+	o = stopped(d)
+	o.mustSay(t, "the query of places.yaml goes on on the server; flow.yaml is not begun")
+	finished(d, o, o.line(t, "continue")) // it waits for the one that runs
 }
 
 func TestAColumnThatGivesNoValuesIsRefusedBeforeAnythingIsSent(t *testing.T) {
