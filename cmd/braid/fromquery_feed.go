@@ -13,7 +13,6 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
-	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -208,7 +207,7 @@ func (w *feeding) complete(ctx context.Context, f *feed) (*messages.Status, erro
 	if err := w.askForColumn(ctx, f, plan.Definition); err != nil {
 		return nil, err
 	}
-	status, err := w.stored(ctx, source.spec, plan.Definition)
+	status, err := w.stored(ctx, source, plan.Definition)
 	switch {
 	case err != nil:
 		return nil, err
@@ -249,15 +248,7 @@ func (w *feeding) askForColumn(ctx context.Context, f *feed, definition string) 
 	if f.source.collection != nil || len(spec.Select) > 0 {
 		return nil // known, and checked
 	}
-	if own, err := w.app.definitions().Pinned(spec.Service); err == nil && service.Digest(own) == definition {
-		d, err := service.OpenPinned(own)
-		if err != nil {
-			return err
-		}
-		c, err := d.Collection(spec.Collection)
-		if err != nil {
-			return err
-		}
+	if c := w.collection(f.source, definition); c != nil {
 		if problems := f.undeclared(c); len(problems) > 0 {
 			return strictyaml.Errors(problems)
 		}

@@ -325,3 +325,26 @@ func TestTheRulesOfAQueryHoldForTheOneThatItFeeds(t *testing.T) {
 		t.Errorf("levels were asked for, with %d requests", n-levels)
 	}
 }
+
+func TestAQueryWithSinceFeedsAnotherAndGoesOnOnlyWhenItAsksForMore(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{})
+	d := newDesk(t, up)
+	days := func(end string) { d.until("days.yaml", end, "since: {column: time, overlap: 5d}\n") }
+	days("2024-03-31")
+	d.write("flow.yaml", "schema: query/v1\nservice: usgs-waterdata\ncollection: daily\nwhere:\n"+
+		"  monitoring_location_id: {from_query: days.yaml, column: monitoring_location_id}\n"+
+		"  parameter_code: 00060\n  statistic_id: 00003\n  time: {from: 2024-01-01, to: 2024-01-31}\noutput: {to: flow.csv, if_exists: replace}\n")
+	first := d.run("run", "flow.yaml").mustExit(t, 0)
+	first.mustSay(t, "6 values from days.yaml (query "+idIn(first))
+	d.run("run", "flow.yaml").mustExit(t, 0).mustSay(t, "6 values from days.yaml (query "+idIn(first))
+
+	days("2024-09-30")
+	d.run("plan", "flow.yaml").mustExit(t, 2).mustSay(t, "which has not been run")
+	second := d.run("run", "flow.yaml").mustExit(t, 0)
+	second.mustSay(t, "goes on from query "+idIn(first), "6 values from days.yaml (query "+idIn(second))
+	d.run("plan", "flow.yaml").mustExit(t, 0).mustSay(t, "6 values from days.yaml (query "+idIn(second))
+
+	full := d.run("run", "days.yaml", "--full", "-o", "days.csv").mustExit(t, 0)
+	d.run("plan", "flow.yaml").mustExit(t, 0).mustSay(t, "6 values from days.yaml (query "+idIn(full))
+}
