@@ -48,6 +48,9 @@ With --exit-code the command ends with the code that a run would most probably e
 			if k.wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
+			if err := a.feedPlan(cmd.Context(), p); err != nil {
+				return a.refused(err)
+			}
 			plan, err := a.plan(cmd, p.spec)
 			if err != nil {
 				return a.refused(p.place(err))

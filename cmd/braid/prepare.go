@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,6 +38,11 @@ type prepared struct {
 	resolved *query.Resolved
 	spec     *query.Spec
 	targets  []target
+
+	collection *service.Collection // nil: the server's to know
+	feeds      []*feed             // conditions whose values come from other queries
+	wait       bool                // interruptions are to be waited out
+	command    string              // that runs it, of a query that others feed
 }
 
 // prepare reads and checks a query completely, and sends nothing. Every stage reports what it can, so that one error
@@ -52,19 +56,12 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	if q == nil {
 		return nil, found.err()
 	}
-	dir := ""
-	if q.File != "" {
-		dir = filepath.Dir(q.File)
-	}
-	sources := query.Sources{Dir: dir, Open: readFile, Zone: time.LoadLocation, Today: time.Now()}
-	if collection != nil {
-		sources.Accepts = collection.Accepts
-	}
-	resolved, err := q.Resolve(sources)
+	today := time.Now()
+	resolved, err := q.Resolve(sourcesOf(q, collection, today))
 	if err := found.take(err); err != nil {
 		return nil, err
 	}
-	p := &prepared{query: q, resolved: resolved, spec: q.Spec(resolved.Values)}
+	p := &prepared{query: q, resolved: resolved, spec: q.Spec(resolved.Values), collection: collection, wait: k.wait}
 	p.targets = a.targets(q, k.out, k.format, found)
 	if len(k.out) > 0 { // they stand in place of the query's own
 		q.Outputs = nil
@@ -74,6 +71,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	}
 	if collection != nil {
 		found.add(q.Check(collection, resolved)...)
+	}
+	if p.feeds, err = a.readFeeds(q, today, found); err != nil {
+		return nil, err
 	}
 	if problem := k.given.checkSave(); problem != nil {
 		found.add(problem)
@@ -90,6 +90,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	}
 	for _, note := range resolved.Notes {
 		a.line("note", "%s", note)
+	}
+	if len(p.feeds) > 0 {
+		p.command = a.runCommandLine(p, k)
 	}
 	return p, nil
 }

@@ -152,8 +152,11 @@ func (t *target) check() error {
 }
 
 func (a *app) runQuery(ctx context.Context, p *prepared) error {
-	started := time.Now()
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
+		if err := a.feed(ctx, s, p); err != nil {
+			return a.refused(err)
+		}
+		started := time.Now()
 		q, err := s.Submit(ctx, p.spec)
 		if err != nil {
 			return a.refused(p.place(err))
@@ -179,7 +182,7 @@ func (k *asked) askFull(spec *query.Spec) error {
 }
 
 func (a *app) announce(q *messages.Query) {
-	if a.progress != "quiet" && a.progress != "json" {
+	if !a.isQuiet() {
 		a.line("query", "%s  ·  %s %s  ·  %s", q.ID, q.Service, q.Collection, count(int64(q.Chunks), "chunk"))
 		if q.Base != "" {
 			a.line("since", "goes on from query %s, whose newest row is of %s; --full asks for all once more", q.Base, q.Mark.Format(time.RFC3339))
@@ -187,8 +190,11 @@ func (a *app) announce(q *messages.Query) {
 	}
 }
 
-// bringHome follows a query to its end and writes its table.
-func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targets []target, started time.Time) error {
+// isQuiet tells whether only what a person has to know is told.
+func (a *app) isQuiet() bool { return a.progress == "quiet" || a.progress == "json" }
+
+// settle follows a query to its end, and says how it stands then.
+func (a *app) settle(ctx context.Context, s *session, q *messages.Query) (*messages.Status, error) {
 	var status *messages.Status
 	err := s.working(ctx, func(ctx context.Context) error {
 		var err error
@@ -196,10 +202,19 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w\ncompleted work is kept; to go on: %s", err, a.resumeHint(q, false))
+		return nil, fmt.Errorf("%w\ncompleted work is kept; to go on: %s", err, a.resumeHint(q, false))
+	}
+	if status == nil { // a server's, of which nothing was heard
+		status = &messages.Status{Query: q, Progress: new(messages.Progress)}
 	}
 	// The workers have finished what they had in hand meanwhile: the stream has the last word.
-	if err := s.survey(context.WithoutCancel(ctx), status); err != nil {
+	return status, s.survey(context.WithoutCancel(ctx), status)
+}
+
+// bringHome follows a query to its end and writes its table.
+func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targets []target, started time.Time) error {
+	status, err := a.settle(ctx, s, q)
+	if err != nil {
 		return err
 	}
 	if status.Query.State != messages.Complete {
@@ -210,7 +225,7 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 		}
 		return a.notComplete(status)
 	}
-	if len(targets) > 0 && a.progress != "quiet" && a.progress != "json" {
+	if len(targets) > 0 && !a.isQuiet() {
 		a.line("writing", "the table, from %s", count(int64(status.Query.Chunks), "chunk"))
 	}
 	outputs, err := a.write(ctx, s, q.ID, targets, false)

@@ -15,11 +15,11 @@ import (
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
 	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
-	_, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}
-	return p.summary(opts)
+	return p.summary(definition, opts)
 }
 
 // PlanOptions is what a plan's summary depends on beside the query.
@@ -35,14 +35,14 @@ type PlanOptions struct {
 
 // Plan checks and plans a query without a coordinator: nothing is stored or sent.
 func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
-	_, p, err := plan(definitions, opts.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(definitions, opts.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}
-	return p.summary(opts)
+	return p.summary(definition, opts)
 }
 
-func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
+func (p *pinned) summary(definition []byte, opts PlanOptions) (*messages.PlanSummary, error) {
 	fingerprint, err := planner.Fingerprint(p.plan)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (p *pinned) summary(opts PlanOptions) (*messages.PlanSummary, error) {
 	s := &messages.PlanSummary{
 		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: p.slots,
 		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, RequestLimit: limits.RequestBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
-		MaxRows: p.spec.MaxRows,
+		MaxRows: p.spec.MaxRows, Definition: service.Digest(definition),
 	}
 	if opts.Lanes > 0 {
 		s.InFlight = min(s.InFlight, opts.Lanes)

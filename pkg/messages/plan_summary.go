@@ -11,6 +11,7 @@ type PlanSummary struct {
 	Collection  string `json:"collection"`
 	Chunks      int    `json:"chunks"`
 	Fingerprint string `json:"fingerprint"`
+	Definition  string `json:"definition,omitzero"` // SHA-256 of the service definition, as a query would pin it
 
 	LeastRequests    int64   `json:"least_requests"`                     // without retries: no run takes fewer
 	ExpectedRequests int64   `json:"expected_requests,omitzero"`         // by the definition's estimate of rows, or where each chunk is one page
@@ -117,6 +118,7 @@ func (m *PlanSummary) Validate() error {
 		field("collection", CheckName(m.Collection)),
 		checkCount("chunks", int64(m.Chunks)),
 		field("fingerprint", checkDigest(m.Fingerprint)),
+		field("definition", checkDefinition(m.Definition)),
 		m.checkRequests(),
 		m.checkBytes(),
 		checkCount("eta_seconds", m.Seconds),
@@ -129,6 +131,14 @@ func (m *PlanSummary) Validate() error {
 		checkText("last_url", m.LastURL),
 		checkText("last_body", m.LastBody),
 	)
+}
+
+// checkDefinition takes none too: coordinators of before do not tell it.
+func checkDefinition(digest string) error {
+	if digest == "" {
+		return nil
+	}
+	return checkDigest(digest)
 }
 
 func (m *PlanSummary) checkRequests() error {

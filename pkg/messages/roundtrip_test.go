@@ -174,7 +174,7 @@ func (d draw) worker() wire {
 func (d draw) summary() wire {
 	largest := rapid.MapOfN(rapid.Map(rapid.String(), messages.Text), rapid.IntRange(0, 1<<53), 0, 4)
 	return &messages.PlanSummary{
-		Service: d.name(), Collection: d.name(), Chunks: d.number(), Fingerprint: d.digest(), LeastRequests: d.count(), InFlight: d.number(),
+		Service: d.name(), Collection: d.name(), Chunks: d.number(), Fingerprint: d.digest(), Definition: d.digest(), LeastRequests: d.count(), InFlight: d.number(),
 		LongestURLBytes: d.number(), URLLimit: d.number(), LargestValues: largest.Draw(d.T, "largest"), EstimatedRows: d.count(),
 		FirstURL: d.text(), LastURL: d.text(),
 		ExpectedRequests: d.count(), MostRequests: d.count(), LongestWalk: d.count(), PageRows: d.number(), MaxRows: d.count(),

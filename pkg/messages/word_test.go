@@ -113,7 +113,7 @@ func words() []word {
 			V: 1, ID: "w1", Host: "alpha.example.org", Version: "v1.0.0", Concurrency: 32, Running: 4, Started: noon(0), Seen: noon(1),
 		}, messages.DecodeWorker),
 		wordOf("plan_summary", &messages.PlanSummary{
-			Service: "rivers", Collection: "daily", Chunks: 40, Fingerprint: digest, LeastRequests: 40, InFlight: 4, LongestURLBytes: 1990,
+			Service: "rivers", Collection: "daily", Chunks: 40, Fingerprint: digest, Definition: digest, LeastRequests: 40, InFlight: 4, LongestURLBytes: 1990,
 			URLLimit: 2000, LargestValues: map[string]int{"site": 90, "code": 2}, EstimatedRows: 1_000_000,
 			FirstURL: "https://api.example.org/items?site=1", LastURL: "https://api.example.org/items?site=9",
 			ExpectedRequests: 60, MostRequests: 80, LongestWalk: 2, PageRows: 50_000, MaxRows: 2_000_000,

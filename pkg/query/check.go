@@ -11,7 +11,7 @@ import (
 )
 
 // Check reports everything that is wrong with the values and columns of the query for a collection, each problem at the
-// place where what is wrong was given, and adds to the notes of r what is doubtful. Conditions that could not be read or resolved are known to be given, and their
+// place where what is wrong was given, and adds to the notes of r what is doubtful, once however often it is called. Conditions that could not be read or resolved are known to be given, and their
 // values are not judged.
 func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 	values, unusable := make(service.Values, len(q.Where)), map[string]bool{}
@@ -38,8 +38,8 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 		if err != nil {
 			problems = append(problems, q.PlaceOf(fmt.Sprintf("select[%d]", i)).Problem("%s", err))
 		}
-		if note != "" {
-			r.Notes = append(r.Notes, "select: "+note)
+		if note = "select: " + note; note != "select: " && !slices.Contains(r.Notes, note) {
+			r.Notes = append(r.Notes, note)
 		}
 	}
 	if q.Since != nil && c.CheckValues(values) == nil {

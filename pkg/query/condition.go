@@ -11,14 +11,16 @@ type Condition struct {
 	Place     Place // of the condition as a whole
 }
 
-// ValueSource is where a condition's values come from: exactly one of Values, File, Interval and Instant is set. One of
-// which none is set could not be read, and its problem has been told.
+// ValueSource is where a condition's values come from: exactly one of Values, File, FromQuery, Interval and Instant is set.
+// One of which none is set could not be read, and its problem has been told.
 type ValueSource struct {
-	Values   []string
-	Lines    []int32 // of the values, where they are a list in a file; else nil
-	File     *ValueFile
-	Interval *Interval
-	Instant  *Instant
+	Values []string
+	Lines  []int32 // of the values, where they are a list in a file; else nil
+	File   *ValueFile
+	// FromQuery is a column of the table of another query.
+	FromQuery *FromQuery
+	Interval  *Interval
+	Instant   *Instant
 }
 
 // ValueFile is a file with values: a column of a table, or one value a line.
@@ -50,7 +52,9 @@ func (c *conditionRule) read(n strictyaml.Node) {
 	}
 	switch {
 	case n.Has("from_query"):
-		n.At("from_query").Fail("is not supported in this version; run that query first and name its table: {file: PATH, column: NAME}")
+		c.source.FromQuery = new(FromQuery)
+		n.Decode(c.source.FromQuery)
+		c.source.FromQuery.check(n)
 	case n.Has("file") || n.Has("column"):
 		c.source.File = new(ValueFile)
 		n.Decode(c.source.File)
@@ -68,7 +72,7 @@ func (c *conditionRule) read(n strictyaml.Node) {
 			n.At("at").Fail("is empty; write a time, or remove the parameter to ask for all times")
 		}
 	default:
-		n.Fail("want a value, a list of values, {file: PATH, column: NAME, prefix: TEXT}, {from: A, to: B, zone: ZONE} or {at: A, zone: ZONE}")
+		n.Fail("want a value, a list of values, {file: PATH, column: NAME, prefix: TEXT}, {from_query: QUERY.yaml, column: NAME}, {from: A, to: B, zone: ZONE} or {at: A, zone: ZONE}")
 	}
 }
 

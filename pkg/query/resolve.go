@@ -104,7 +104,8 @@ func (r *Resolved) Place(parameter string, index int) (place Place, ok bool) {
 // Resolve gives the values that the query asks for. It reads the value files; puts prefixes where they are missing; drops
 // blank lines and repeats; freezes the word today to the day given; and gives times without an offset that of the
 // declared zone. Whether the service accepts the values is judged by Check. An error is strictyaml.Errors with all that
-// is wrong; what could be resolved is given beside it.
+// is wrong; what could be resolved is given beside it. A condition whose values come from another query has none yet: Supply
+// brings them.
 func (q *Query) Resolve(from Sources) (*Resolved, error) {
 	s := &resolving{
 		query: q, from: from, zones: map[string]*time.Location{},
@@ -114,7 +115,7 @@ func (q *Query) Resolve(from Sources) (*Resolved, error) {
 	for _, condition := range q.Where {
 		list := s.resolve(condition)
 		if condition.Source.Interval == nil {
-			list = s.distinct(condition, list)
+			list = s.to.distinct(condition, list)
 		}
 		s.to.origins[condition.Parameter] = origin{condition: condition, file: list.file, lines: list.lines}
 		if len(list.values) > 0 {
@@ -163,6 +164,8 @@ func (s *resolving) resolve(c Condition) located {
 		return located{fileValues: fileValues{values: []string{at}}}
 	case source.File != nil:
 		return s.file(c, source.File)
+	case source.FromQuery != nil:
+		return located{} // Supply brings them
 	default:
 		return located{fileValues: fileValues{values: source.Values, lines: source.Lines}}
 	}
@@ -256,7 +259,7 @@ func (p Place) keys() string {
 }
 
 // distinct drops values that stand earlier in the list.
-func (s *resolving) distinct(c Condition, list located) located {
+func (r *Resolved) distinct(c Condition, list located) located {
 	seen := make(map[string]struct{}, len(list.values))
 	kept := located{file: list.file}
 	kept.values = make([]string, 0, len(list.values))
@@ -273,6 +276,6 @@ func (s *resolving) distinct(c Condition, list located) located {
 			kept.lines = append(kept.lines, list.lines[i])
 		}
 	}
-	s.to.noteRepeats(c.Parameter, len(list.values)-len(kept.values), len(kept.values))
+	r.noteRepeats(c.Parameter, len(list.values)-len(kept.values), len(kept.values))
 	return kept
 }

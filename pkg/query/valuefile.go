@@ -65,12 +65,17 @@ func (f *ValueFile) read(data []byte, fix, parameter string, accepts func(parame
 	case len(list.values) > service.MaxValues:
 		return list, []error{wrongLine(0, "the file has %d values, at most %d", len(list.values), service.MaxValues)}
 	}
-	for i, value := range list.values {
-		if !strings.HasPrefix(value, f.Prefix) {
-			list.values[i] = f.Prefix + value
+	putPrefix(list.values, f.Prefix)
+	return list, nil
+}
+
+// putPrefix puts a prefix before each value that does not begin with it.
+func putPrefix(values []string, prefix string) {
+	for i, value := range values {
+		if !strings.HasPrefix(value, prefix) {
+			values[i] = prefix + value
 		}
 	}
-	return list, nil
 }
 
 func firstNotUTF8(data []byte) int {

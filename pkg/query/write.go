@@ -74,6 +74,8 @@ func (w *writer) condition(c Condition) {
 	switch source := c.Source; {
 	case source.File != nil:
 		w.line("  %s: %s", name, w.mapping([][2]string{{"file", source.File.Path}, {"column", source.File.Column}, {"prefix", source.File.Prefix}}))
+	case source.FromQuery != nil:
+		w.line("  %s: %s", name, w.mapping([][2]string{{"from_query", source.FromQuery.Query}, {"column", source.FromQuery.Column}, {"prefix", source.FromQuery.Prefix}}))
 	case source.Interval != nil:
 		from := source.Interval.From
 		if from == "" && source.Interval.To == "" {

@@ -13,7 +13,7 @@ import (
 // same compares queries without the places of what they hold.
 func same() cmp.Options {
 	return cmp.Options{
-		cmpopts.IgnoreUnexported(Query{}, Interval{}), cmpopts.IgnoreFields(Query{}, "File", "Name"),
+		cmpopts.IgnoreUnexported(Query{}, Interval{}, FromQuery{}), cmpopts.IgnoreFields(Query{}, "File", "Name"),
 		cmpopts.IgnoreFields(Condition{}, "Place"), cmpopts.IgnoreFields(ValueSource{}, "Lines"), cmpopts.EquateEmpty(),
 	}
 }
@@ -36,7 +36,7 @@ func drawnQuery(t *rapid.T) *Query {
 	q.Run.OnQuota.WaitUpTo = Duration(time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "wait")))
 	for _, parameter := range rapid.SliceOfNDistinct(rapid.OneOf(name, text), 0, 4, rapid.ID[string]).Draw(t, "parameters") {
 		var s ValueSource
-		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
 			s.Values = rapid.SliceOfN(text, 1, 4).Draw(t, "values")
 		case 1:
@@ -45,6 +45,8 @@ func drawnQuery(t *rapid.T) *Query {
 			s.Interval = &Interval{From: text.Draw(t, "from"), To: rapid.OneOf(rapid.Just(""), text).Draw(t, "to"), Zone: rapid.OneOf(rapid.Just(""), text).Draw(t, "zone")}
 		case 3:
 			s.Instant = &Instant{text.Draw(t, "at"), rapid.OneOf(rapid.Just(""), text).Draw(t, "zone")}
+		case 4:
+			s.FromQuery = &FromQuery{Query: text.Draw(t, "query"), Column: text.Draw(t, "column"), Prefix: rapid.OneOf(rapid.Just(""), text).Draw(t, "prefix")}
 		}
 		q.Where = append(q.Where, Condition{Parameter: parameter, Source: s})
 	}
