@@ -44,6 +44,9 @@ With --exit-code the command ends with the code that a run would most probably e
 			if err := a.checkEmbedded(); err != nil {
 				return err
 			}
+			if err := k.askFull(p.spec); err != nil {
+				return err
+			}
 			a.askInFlight(p.spec)
 			if k.wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
@@ -186,7 +189,7 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 	for _, given := range []struct {
 		name string
 		on   bool
-	}{{"wait", k.wait}, {"fail-on-empty", a.failOnEmpty}, {"table-only", a.tableOnly}, {"fast-sync", a.embedded.fastSync}} {
+	}{{"wait", k.wait}, {"fail-on-empty", a.failOnEmpty}, {"table-only", a.tableOnly}, {"full", k.full}, {"fast-sync", a.embedded.fastSync}} {
 		switch {
 		case a.origins[given.name] != settings.FromFlag:
 		case given.on:

@@ -29,6 +29,7 @@ func (k *asked) flags(a *app, cmd *cobra.Command) {
 	flags.StringArrayVarP(&k.out, "output", "o", nil, "file to write, in place of one that is there, instead of the query's own outputs; - is stdout; may be given several times")
 	flags.StringVar(&k.format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.tableOnlyFlagOn(flags)
+	flags.BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
 	k.given.flags(a, cmd)
 }
 

@@ -63,7 +63,6 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 	}
 	k.flags(a, cmd)
 	a.emptyFlagOn(cmd.Flags())
-	cmd.Flags().BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
 	cmd.Flags().BoolVar(&k.wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(cmd.Flags())
 	return cmd

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -51,17 +53,15 @@ func TestAClientThatGoesDuringADownloadLeavesTheNextOneItsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(conn, "GET /v1/queries/%s/results?format=csv HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", id)
-		if _, err := conn.Read(make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.Close(); err != nil {
+		_, err = conn.Read(make([]byte, 1000))
+		if err := errors.Join(err, conn.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// A command that is killed while it writes leaves no table under the name.
 	p := d.braid("results", id, "-o", "killed.csv")
 	p.kill()
-	if data, err := os.ReadFile(d.path("killed.csv")); err == nil && string(data) != string(d.read("want.csv")) {
+	if data, err := os.ReadFile(d.path("killed.csv")); err == nil && !bytes.Equal(data, d.read("want.csv")) {
 		t.Errorf("a half table of %d bytes is under the name", len(data))
 	}
 	d.run("results", id, "-o", "again.csv").mustExit(t, 0)
