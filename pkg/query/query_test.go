@@ -143,7 +143,7 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"empty path", []string{"output:\n  - {to: daily-flow.parquet}\n  - {to: '-', format: csv, if_exists: replace}", "output: ''"}, `q.yaml:10: output: is empty`},
 		{"key of a later version", []string{"in_flight: 4", "max_requets: 5"}, `q.yaml:15: run.max_requets: unknown key; known are on_quota, in_flight`},
 		{"no format", []string{"'-', format: csv", "'-'"}, `q.yaml:12: output[1]: the format is not told by the name "-"`},
-		{"postgres", []string{"'-'", "postgres:x"}, `tables in Postgres are not supported`},
+		{"postgres", []string{"'-'", "postgres:x"}, `a table in PostgreSQL has no format`},
 		{"empty list", []string{"[00003, 00001]", "[]"}, `where.statistic_id: the list is empty`},
 		{"no value", []string{"00060", ""}, `where.parameter_code: has no value`},
 		{"strange mapping", []string{"{from: 1984-10-01, to: today}", "{form: x}"}, `want a value, a list of values, {file:`},

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +84,10 @@ func address(cfg *pgx.ConnConfig) string {
 	if strings.HasPrefix(cfg.Host, "/") {
 		return cfg.Host
 	}
-	return net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
+	if strings.Contains(cfg.Host, ":") {
+		return fmt.Sprintf("[%s]:%d", cfg.Host, cfg.Port)
+	}
+	return fmt.Sprintf("%s:%d", cfg.Host, cfg.Port)
 }
 
 // cause is the last of a chain of errors: what the driver puts before it says again where it was going.
