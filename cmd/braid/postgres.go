@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -25,29 +26,9 @@ type intoPostgres struct {
 
 // postgresFlagsOn adds the flags that belong to -o postgres:TABLE.
 func (a *app) postgresFlagsOn(flags *pflag.FlagSet) {
-	flags.Var((*ifExistsFlag)(&a.into.ifExists), "if-exists", "with -o postgres:TABLE, what becomes of a table that is there: fail, replace, append, append_new, upsert (default: fail)")
+	flags.StringVar((*string)(&a.into.ifExists), "if-exists", "", "with -o postgres:TABLE, what becomes of a table that is there: fail, replace, append, append_new, upsert (default: fail)")
 	flags.StringVar(&a.into.connection, "connection", "", "with -o postgres:TABLE, connect as BRAID_POSTGRES_URL_`NAME` says (default: BRAID_POSTGRES_URL, else PGHOST and the like)")
 	settings.OnlyFlags(flags, "if-exists", "connection")
-}
-
-// ifExistsFlag is one of the rules.
-type ifExistsFlag query.IfExists
-
-// String is pflag.Value's.
-func (f *ifExistsFlag) String() string { return string(*f) }
-
-// Type is pflag.Value's.
-func (f *ifExistsFlag) Type() string { return "RULE" }
-
-// Set is pflag.Value's.
-func (f *ifExistsFlag) Set(text string) error {
-	for _, rule := range query.IfExists("").Choices() {
-		if text == rule {
-			*f = ifExistsFlag(text)
-			return nil
-		}
-	}
-	return fmt.Errorf("allowed are %s", strings.Join(query.IfExists("").Choices(), ", "))
 }
 
 // flagTarget is a target as -o gives it.
@@ -70,7 +51,10 @@ func (a *app) checkOut(out []string, format string) error {
 			tables++
 		}
 	}
+	rules := query.IfExists("").Choices()
 	switch {
+	case a.into.ifExists != "" && !slices.Contains(rules, string(a.into.ifExists)):
+		return usage("--if-exists is %.40q; allowed are %s", a.into.ifExists, strings.Join(rules, ", "))
 	case tables == 0 && (a.into.ifExists != "" || a.into.connection != ""):
 		return usage("--if-exists and --connection belong to -o postgres:TABLE; a file that is there is replaced by -o FILE")
 	case tables > 0 && tables == len(out) && format != "":
@@ -218,8 +202,7 @@ func intoWords(into intoPostgres) string {
 
 // writeHint is the command that writes a complete query's table after err.
 func (a *app) writeHint(id string, err error) string {
-	var failed *postgresFailure
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*postgresFailure](err); ok {
 		return failed.again
 	}
 	return a.exportHint(id)

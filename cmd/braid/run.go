@@ -96,7 +96,10 @@ func (a *app) targets(q *query.Query, out []string, format string, found *proble
 	}
 	if len(out) == 0 {
 		for i, o := range q.Outputs {
-			if _, is, _ := query.ParsePostgres(o.To); is {
+			if _, is, err := query.ParsePostgres(o.To); is {
+				if err != nil || query.CheckConnection(o.Connection) != nil {
+					continue // told already
+				}
 				targets = append(targets, target{path: o.To, into: intoPostgres{o.IfExists, o.Connection}})
 				places = append(places, outputPlace(q, i))
 				continue

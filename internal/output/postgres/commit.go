@@ -29,7 +29,7 @@ func (t Target) commit(ctx context.Context, conn *pgx.Conn, tx pgx.Tx) error {
 	case errors.As(err, &server), errors.Is(err, pgx.ErrTxCommitRollback):
 		return t.explain(ctx, err, "commit")
 	}
-	closeConn(conn)
+	closeConn(ctx, conn)
 	return t.settle(ctx, id, err)
 }
 
@@ -42,7 +42,7 @@ func (t Target) settle(ctx context.Context, id int64, lost error) error {
 	if err != nil {
 		return unknown
 	}
-	defer closeConn(conn)
+	defer closeConn(ctx, conn)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -109,8 +109,8 @@ func cause(err error) string {
 	}
 }
 
-func closeConn(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), partingTimeout)
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), partingTimeout)
 	defer cancel()
 	_ = conn.Close(ctx) // all has been committed by now, or is not to be
 }

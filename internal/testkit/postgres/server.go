@@ -79,7 +79,7 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the child has its own
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
 		return err
