@@ -48,6 +48,9 @@ func advise(e *pgconn.PgError, t Target) (advice string, kind error) {
 	case "57014":
 		return "the server or somebody there stopped the statement; nothing was changed, try again", ErrFailed
 	case "22P05":
+		if strings.Contains(e.Message, "escape") {
+			return "jsonb takes no \\u0000; make the column json, or name another table; nothing was changed", ErrRefused
+		}
 		return "the database keeps texts in another encoding than UTF8, which has not this character; use a database with the encoding UTF8", ErrRefused
 	case "22003":
 		return "a number has no place in the column; give the column a wider type, or name another table; nothing was changed", ErrRefused
