@@ -170,3 +170,10 @@ func TestAHundredThousandRows(t *testing.T) {
 		r.mustHold("SELECT count(*), count(DISTINCT site), sum(value) FROM gauges", fmt.Sprintf("%d|%d|%d.00", n, n, n*(n-1)/2+n/2))
 	}
 }
+
+func TestAZeroByteHasNoPlaceInJSONB(t *testing.T) {
+	r := newRig(t)
+	r.exec("CREATE TABLE t (v jsonb)")
+	_, err := r.target("t", Append).Write(t.Context(), filled(tableOf(t, one(frame.JSON), `{"v":"a\u0000"}`)))
+	mustFail(t, err, ErrRefused, "make the column json")
+}
