@@ -187,7 +187,7 @@ func TestRightsThatAreMissing(t *testing.T) {
 		"to update":          {"CREATE TABLE gauges (site text); GRANT INSERT, SELECT ON gauges TO writer", Upsert, ErrCredentials, []string{"GRANT UPDATE"}},
 		"for temporary ones": {"CREATE TABLE gauges (site text, at timestamptz, value numeric, more json); GRANT INSERT ON gauges TO writer; REVOKE TEMPORARY ON DATABASE %s FROM public", Append, ErrCredentials, []string{"GRANT TEMPORARY"}},
 		"to write at all":    {"ALTER ROLE writer IN DATABASE %s SET default_transaction_read_only = on", Fail, ErrRefused, []string{"can only be read"}},
-		"to see all rows":    {"CREATE TABLE gauges (site text, at timestamptz, value numeric, more json); GRANT INSERT, SELECT, UPDATE, DELETE ON gauges TO writer; ALTER TABLE gauges ENABLE ROW LEVEL SECURITY", Replace, ErrCredentials, []string{"row-level security"}},
+		"to see all rows":    {"CREATE TABLE gauges (site text, at timestamptz, value numeric, more json); GRANT INSERT, SELECT, UPDATE, DELETE ON gauges TO writer; ALTER TABLE gauges ENABLE ROW LEVEL SECURITY; CREATE POLICY add ON gauges FOR INSERT WITH CHECK (true)", Replace, ErrCredentials, []string{"row-level security"}},
 		"a schema":           {"DROP SCHEMA public", Fail, ErrRefused, []string{"has no schema that exists", "postgres:SCHEMA.gauges"}},
 	} {
 		t.Run(name, func(t *testing.T) {
