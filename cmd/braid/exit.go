@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/output"
+	"github.com/braidhq/braid/internal/output/postgres"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
@@ -69,7 +70,9 @@ func exitCode(ctx context.Context, err error) int {
 			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
 			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat, output.ErrNoGeometry):
 		return exitUsage
-	case is(err, query.ErrIncomplete, query.ErrTable, messages.ErrDamaged, output.ErrTarget):
+	case is(err, postgres.ErrCredentials):
+		return exitCredentials
+	case is(err, query.ErrIncomplete, query.ErrTable, messages.ErrDamaged, output.ErrTarget, postgres.ErrRefused, postgres.ErrUnreachable, postgres.ErrFailed):
 		return exitIncomplete
 	case is(err, messages.ErrStoreFull):
 		return exitPaused

@@ -262,7 +262,9 @@ func (g *given) saveQuery(q *query.Query, targets []target) error {
 	saved.Outputs = nil
 	for _, t := range targets {
 		o := query.Output{To: t.path, Format: query.Format(t.format), IfExists: query.IfExistsFail}
-		if t.path != "-" {
+		if t.isPostgres() {
+			o.IfExists, o.Connection = t.into.ifExists, t.into.connection
+		} else if t.path != "-" {
 			o.To = relativeTo(dir, t.path)
 		}
 		if t.replace {

@@ -166,6 +166,7 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 		for _, out := range k.out {
 			words = append(words, "-o", quoteArg(out))
 		}
+		words = append(words, strings.Fields(intoWords(a.into))...)
 		if k.format != "" {
 			words = append(words, "--format", quoteArg(k.format))
 		}

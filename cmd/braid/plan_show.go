@@ -266,6 +266,9 @@ func targetText(t target) string {
 	if t.path == "-" {
 		return "stdout, as " + string(t.format)
 	}
+	if t.isPostgres() {
+		return t.path + " (if it exists: " + string(t.into.ifExists) + ")"
+	}
 	if _, err := os.Stat(t.path); err == nil {
 		return t.path + " (replaces the file that is there)"
 	}

@@ -30,6 +30,7 @@ func (k *asked) flags(a *app, cmd *cobra.Command) {
 	flags.StringVar(&k.format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.tableOnlyFlagOn(flags)
 	flags.BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
+	a.postgresFlagsOn(flags)
 	k.given.flags(a, cmd)
 }
 
@@ -49,6 +50,9 @@ type prepared struct {
 // prepare reads and checks a query completely, and sends nothing. Every stage reports what it can, so that one error
 // tells of all that is wrong.
 func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, error) {
+	if err := a.checkOut(k.out, k.format); err != nil {
+		return nil, err
+	}
 	found := new(problems)
 	q, collection, err := a.readQuery(cmd, args, k, found)
 	if err != nil {
@@ -67,7 +71,7 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 	if len(k.out) > 0 { // they stand in place of the query's own
 		q.Outputs = nil
 		for _, t := range p.targets {
-			q.Outputs = append(q.Outputs, query.Output{To: t.path, Format: query.Format(t.format)})
+			q.Outputs = append(q.Outputs, query.Output{To: t.path, Format: query.Format(t.format), IfExists: t.into.ifExists, Connection: t.into.connection})
 		}
 	}
 	if collection != nil {

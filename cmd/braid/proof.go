@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 // proof is what stands beside a table: what came of each value that was asked for, and what the table is made of.
@@ -75,7 +76,7 @@ func stemsOf(outputs []written) []string {
 	var stems []string
 	seen := map[string]bool{}
 	for _, o := range outputs {
-		if stem := stemOf(o.Path); o.Path != "-" && !seen[stem] {
+		if stem := stemOf(o.Path); o.Path != "-" && o.Postgres == nil && !seen[stem] {
 			seen[stem] = true
 			stems = append(stems, stem)
 		}
@@ -92,7 +93,7 @@ func stemOf(path string) string {
 
 // checkBeside refuses what stands where the files beside a table are to be written, unless it may be replaced.
 func (a *app) checkBeside(t target) error {
-	if a.tableOnly || t.path == "-" {
+	if a.tableOnly || t.path == "-" || t.isPostgres() {
 		return nil
 	}
 	coverage, manifest := besides(stemOf(t.path))
@@ -113,6 +114,9 @@ func writeManifest(w writer, m *messages.Manifest) error {
 
 // partialName is where a table goes that rows are missing from: never under the name of the finished one.
 func partialName(path string) string {
+	if _, is, _ := query.ParsePostgres(path); is {
+		return path + "_partial"
+	}
 	stem := stemOf(path)
 	return stem + ".partial" + strings.TrimPrefix(path, stem)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -35,7 +34,7 @@ there all the same. Parquet and arrow files are marked as partial inside too.
 			case finalName && !partial:
 				return usage("--final-name is for a table that is partial; say --partial, or leave it out")
 			}
-			targets, err := parseTargets(out, format)
+			targets, err := a.parseTargets(out, format)
 			if err != nil {
 				return err
 			}
@@ -49,6 +48,7 @@ there all the same. Parquet and arrow files are marked as partial inside too.
 	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.emptyFlagOn(flags)
 	a.tableOnlyFlagOn(flags)
+	a.postgresFlagsOn(flags)
 	flags.BoolVar(&partial, "partial", false, "of a query that is not complete, write what there is")
 	flags.BoolVar(&finalName, "final-name", false, "write a partial table under the name of the finished one")
 	return cmd
@@ -85,17 +85,24 @@ func (a *app) renamePartial(q *messages.Query, targets []target) {
 		if t.path == "-" {
 			continue
 		}
-		if path, err := filepath.Abs(t.path); err != nil || own[path] {
+		path, err := t.path, error(nil)
+		if !t.isPostgres() {
+			path, err = filepath.Abs(t.path)
+		}
+		if err != nil || own[path] {
 			t.path = partialName(t.path)
 			a.line("note", "the table is partial: it goes to %s; --final-name writes it under the name of the finished one", t.path)
 		}
 	}
 }
 
-func parseTargets(out []string, format string) ([]target, error) {
+func (a *app) parseTargets(out []string, format string) ([]target, error) {
+	if err := a.checkOut(out, format); err != nil {
+		return nil, err
+	}
 	var targets []target
 	for _, path := range out {
-		t := target{path: path, format: output.Format(format), replace: true}
+		t := a.flagTarget(path, format)
 		if err := t.check(); err != nil {
 			return nil, err
 		}

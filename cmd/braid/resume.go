@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/output/postgres"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
 )
@@ -23,7 +24,7 @@ func (a *app) resumeCommand() *cobra.Command {
 ` + exitHelp,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			targets, err := parseTargets(out, format)
+			targets, err := a.parseTargets(out, format)
 			if err != nil {
 				return err
 			}
@@ -41,6 +42,7 @@ func (a *app) resumeCommand() *cobra.Command {
 	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.emptyFlagOn(flags)
 	a.tableOnlyFlagOn(flags)
+	a.postgresFlagsOn(flags)
 	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 	return cmd
@@ -78,6 +80,9 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 			return errors.Join(err, a.complete(status, outputs, proof, time.Since(started)))
 		}
 		if err := a.mayWrite(targets); err != nil {
+			return err
+		}
+		if err := a.askPostgres(ctx, targets, postgres.Expected{}); err != nil {
 			return err
 		}
 		upTo := time.Duration(0)

@@ -38,6 +38,7 @@ type app struct {
 	progress    string
 	json        bool
 	failOnEmpty bool
+	into        intoPostgres // of the flags
 	tableOnly   bool
 	embedded    embeddedFlags
 	origins     map[string]settings.Origin // where each setting came from

@@ -22,9 +22,10 @@ import (
 
 // target is where a table is to go.
 type target struct {
-	path    string // - is standard output
+	path    string // - is standard output; postgres:[SCHEMA.]TABLE is a table of a database
 	format  output.Format
 	replace bool
+	into    intoPostgres
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -46,6 +47,9 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 				return a.refused(err)
 			}
 			if err := a.checkEmbedded(); err != nil {
+				return err
+			}
+			if err := a.askPostgres(cmd.Context(), p.targets, p.expected(cmd.Context())); err != nil {
 				return err
 			}
 			if err := a.saveGiven(k, p); err != nil {
@@ -87,11 +91,19 @@ func (a *app) targets(q *query.Query, out []string, format string, found *proble
 	var targets []target
 	var places []query.Place
 	for _, path := range out {
-		targets = append(targets, target{path: path, format: output.Format(format), replace: true})
-		places = append(places, query.Place{File: "-o " + path})
+		targets = append(targets, a.flagTarget(path, format))
+		places = append(places, query.Place{File: outFlag(path)})
 	}
 	if len(out) == 0 {
 		for i, o := range q.Outputs {
+			if _, is, err := query.ParsePostgres(o.To); is {
+				if err != nil || query.CheckConnection(o.Connection) != nil {
+					continue // told already
+				}
+				targets = append(targets, target{path: o.To, into: intoPostgres{o.IfExists, o.Connection}})
+				places = append(places, outputPlace(q, i))
+				continue
+			}
 			if o.To == "" || o.Format == "" {
 				continue // told already
 			}
@@ -112,7 +124,7 @@ func (a *app) targets(q *query.Query, out []string, format string, found *proble
 			found.add(places[i].Problem("%s", strings.TrimPrefix(err.Error(), output.ErrTarget.Error()+": ")))
 		}
 		for _, before := range targets[:i] {
-			if before.path == targets[i].path {
+			if before.path == targets[i].path && before.into.connection == targets[i].into.connection {
 				found.add(places[i].Problem("%s is written twice; name another file", before.path))
 			}
 		}
@@ -128,6 +140,9 @@ func outputPlace(q *query.Query, i int) query.Place {
 }
 
 func (t *target) check() error {
+	if t.isPostgres() {
+		return t.checkPostgres()
+	}
 	if t.path == "-" && t.format == "" {
 		return usage("-o - needs --format: parquet, csv, jsonl, arrow or geojson")
 	}
@@ -229,7 +244,7 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 	}
 	outputs, err := a.write(ctx, s, q.ID, targets, false)
 	if err != nil {
-		return fmt.Errorf("%w\nthe query is complete and kept; to write its table: %s", err, a.exportHint(q.ID))
+		return fmt.Errorf("%w\nthe query is complete and kept; to write its table: %s", err, a.writeHint(q.ID, err))
 	}
 	took := time.Since(started)
 	proof, err := a.prove(ctx, s, q.ID, outputs)
@@ -252,6 +267,9 @@ func (a *app) write(ctx context.Context, s *session, id string, targets []target
 }
 
 func (a *app) writeOne(ctx context.Context, s *session, id string, t target, partial bool) (written, error) {
+	if t.isPostgres() {
+		return a.writePostgres(ctx, s, id, t, partial)
+	}
 	o := written{Path: t.path, Format: string(t.format)}
 	if t.path == "-" {
 		report, err := s.Table(ctx, id, string(t.format), partial, a.stdout)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 // savedTarget is a target as it is remembered, so that a resume writes where the run would have written.
@@ -14,6 +15,9 @@ type savedTarget struct {
 	Path    string `json:"path"`
 	Format  string `json:"format"`
 	Replace bool   `json:"replace"` // a file that is there may be replaced
+	// Of a table in a database:
+	IfExists   query.IfExists `json:"if_exists,omitempty"`
+	Connection string         `json:"connection,omitempty"`
 }
 
 func (a *app) targetsFile(id string) string {
@@ -27,11 +31,14 @@ func (a *app) saveTargets(id string, targets []target) {
 		if t.path == "-" {
 			continue // a table on stdout was for whoever read it then
 		}
-		path, err := filepath.Abs(t.path)
-		if err != nil {
-			return
+		path := t.path
+		if !t.isPostgres() {
+			var err error
+			if path, err = filepath.Abs(t.path); err != nil {
+				return
+			}
 		}
-		saved = append(saved, savedTarget{path, string(t.format), t.replace})
+		saved = append(saved, savedTarget{path, string(t.format), t.replace, t.into.ifExists, t.into.connection})
 	}
 	data, err := json.Marshal(saved)
 	if err == nil {
@@ -60,7 +67,7 @@ func (a *app) savedTargets(q *messages.Query) []target {
 	}
 	var targets []target
 	for _, s := range saved {
-		targets = append(targets, target{path: s.Path, format: output.Format(s.Format), replace: s.Replace})
+		targets = append(targets, target{path: s.Path, format: output.Format(s.Format), replace: s.Replace, into: intoPostgres{s.IfExists, s.Connection}})
 	}
 	return targets
 }

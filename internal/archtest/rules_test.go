@@ -60,7 +60,7 @@ func owners() []owner {
 	return []owner{
 		{"github.com/nats-io/", []string{"internal/bus"}},
 		{"github.com/synadia-io/", []string{"internal/bus"}},
-		{"github.com/jackc/", []string{"internal/ledger", "internal/output"}},
+		{"github.com/jackc/", []string{"internal/ledger", "internal/output/postgres"}},
 		{"database/sql", nil},
 		{"net", []string{"internal/bus", "internal/daemon", "internal/fetch", "internal/httpapi", "internal/simulator"}},
 		{"net/http", []string{"internal/daemon", "internal/fetch", "internal/httpapi", "internal/simulator", "internal/webui"}},

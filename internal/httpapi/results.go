@@ -19,7 +19,7 @@ const resultsPath = queryPath + "/results"
 
 type resultsInput struct {
 	One
-	Format  string `query:"format" enum:"parquet,csv,jsonl,arrow,geojson" default:"parquet" doc:"Format of the table; geojson needs a column of the type geometry"`
+	Format  string `query:"format" enum:"parquet,csv,jsonl,arrow,geojson,pgcopy" default:"parquet" doc:"Format of the table; geojson needs a column of the type geometry; pgcopy is a line of JSON with the columns, and then what COPY of PostgreSQL reads"`
 	Partial bool   `query:"partial" doc:"true: of an unfinished query, what there is"`
 }
 
@@ -27,6 +27,7 @@ func contentTypes() map[string]string {
 	return map[string]string{
 		"parquet": "application/vnd.apache.parquet", "csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl",
 		"arrow": "application/vnd.apache.arrow.file", "geojson": "application/geo+json",
+		"pgcopy": "application/vnd.braid.pgcopy",
 	}
 }
 

@@ -29,6 +29,9 @@ const bufferBytes = 128 << 10
 //   - arrow is the file format of Arrow IPC, uncompressed, with the columns of parquet.
 //   - geojson is a feature collection (RFC 7946) with one feature a line; the first column of the type geometry is the geometry,
 //     the others are properties, spelled as in jsonl. A table without such a column is refused: the error wraps ErrNoGeometry.
+//   - pgcopy is what PostgreSQL's COPY reads, behind a line that tells the columns (CopyHeader). Decimals have the server's digits,
+//     timestamps are in UTC with microseconds, json and geometries are the server's bytes. A value for which PostgreSQL has no place is
+//     refused: the error wraps ErrUnstorable.
 func Encode(ctx context.Context, w io.Writer, f Format, t *frame.Table, meta map[string]string) error {
 	buffered := bufio.NewWriterSize(w, bufferBytes)
 	var err error
@@ -41,6 +44,8 @@ func Encode(ctx context.Context, w io.Writer, f Format, t *frame.Table, meta map
 		err = encodeParquet(ctx, buffered, t, meta)
 	case Arrow:
 		err = encodeArrow(ctx, buffered, t, meta)
+	case PGCopy:
+		err = encodePGCopy(ctx, buffered, t)
 	case GeoJSON:
 		err = encodeGeoJSON(ctx, buffered, t)
 	default:

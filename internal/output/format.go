@@ -23,7 +23,7 @@ const (
 // ErrFormat is wrapped when a format is unknown or cannot be told from a file's name.
 var ErrFormat = errors.New("unknown format")
 
-// Formats gives all formats.
+// Formats gives all formats of files.
 func Formats() []Format { return []Format{Arrow, CSV, GeoJSON, JSONL, Parquet} }
 
 // FormatOf gives the format of a file: the explicit one, or that of the path's extension (.csv, .jsonl or .ndjson,
@@ -37,6 +37,14 @@ func FormatOf(path, explicit string) (Format, error) {
 		return JSONL, nil
 	}
 	return known(Format(extension), path)
+}
+
+// EncodingOf gives a format by its name, that of a file or PGCopy.
+func EncodingOf(name string) (Format, error) {
+	if Format(name) == PGCopy {
+		return PGCopy, nil
+	}
+	return FormatOf("", name)
 }
 
 func known(f Format, path string) (Format, error) {

@@ -143,7 +143,7 @@ func (l *Local) Manifest(ctx context.Context, id string) (*messages.Manifest, er
 
 // Table writes a query's table, and reports what became of its rows with a summary of them.
 func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io.Writer) (report *frame.Report, err error) {
-	f, err := output.FormatOf("", format)
+	f, err := output.EncodingOf(format)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
@@ -156,6 +156,9 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 	err = output.Encode(ctx, w, f, table, e.Meta)
 	if errors.Is(err, output.ErrNoGeometry) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	if errors.Is(err, output.ErrUnstorable) {
+		err = fmt.Errorf("%w: %w", query.ErrTable, err)
 	}
 	if err != nil {
 		return nil, err

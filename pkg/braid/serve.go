@@ -86,7 +86,7 @@ type apiTables struct {
 }
 
 func (t apiTables) Table(ctx context.Context, id, format string, partial bool) (*httpapi.Table, error) {
-	f, err := output.FormatOf("", format)
+	f, err := output.EncodingOf(format)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}

@@ -3,8 +3,26 @@ package frame
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 )
+
+// keyNames follows the columns of a key through finalize.
+func keyNames(key []string, l *layout, view []viewColumn) []string {
+	var names []string
+	for _, part := range key {
+		source, found := l.index[part]
+		if !found {
+			continue
+		}
+		i := slices.IndexFunc(view, func(c viewColumn) bool { return source != dropped && c.source == source })
+		if i < 0 {
+			return nil
+		}
+		names = append(names, view[i].Name)
+	}
+	return names
+}
 
 // appendKey appends a value so that keys compare bytewise as the values of the type do: nulls last, numbers by value,
 // times by instant, false before true, everything else by its bytes. Values that compare equal have equal keys, and no

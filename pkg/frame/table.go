@@ -17,6 +17,9 @@ import (
 type Table struct {
 	Columns []Column
 	Report  Report
+	// Key is the names that the key's columns have in the table. A part of it that no field declares and no row has does not count.
+	// There is no key when finalize or the query leaves one of its columns out: rows cannot be told apart then.
+	Key []string
 
 	view    []viewColumn
 	columns int // of a stored row
@@ -93,6 +96,7 @@ func buildWithin(ctx context.Context, m memory, shape Shape, seen []string, chun
 			t.Report.Moved = append(t.Report.Moved, MovedField{c.movedFrom, c.Name})
 		}
 	}
+	t.Key = keyNames(shape.Key, l, f.view)
 	same := newDuplicates(shape, l, newSorter(scratch, m.keys))
 	if len(same.key) > 0 && (f.stages[0].casts() || same.rule == FailIfDifferent && len(f.stages[0].steps) > 0) {
 		// Casts count only rows that stay, and rows that must not differ are all needed to say in what they do.

@@ -8,9 +8,10 @@ import (
 
 // Output is one place where the table goes.
 type Output struct {
-	To       string   `yaml:"to,required"` // path relative to the query file, or - for standard output
-	Format   Format   `yaml:"format"`      // default: by the path's ending
-	IfExists IfExists `yaml:"if_exists"`   // default: fail
+	To         string   `yaml:"to,required"` // path relative to the query file, - for standard output, or postgres:[SCHEMA.]TABLE
+	Format     Format   `yaml:"format"`      // default: by the path's ending; a table in PostgreSQL has none
+	IfExists   IfExists `yaml:"if_exists"`   // default: fail
+	Connection string   `yaml:"connection"`  // which database; see ConnectionVariable
 }
 
 // UnmarshalStrict reads a mapping, or a plain path.
@@ -52,17 +53,25 @@ func formatOf(ending string) Format {
 	return ""
 }
 
-// IfExists says what becomes of a file that is there already.
+// IfExists says what becomes of a file, or of a table in PostgreSQL, that is there already.
 type IfExists string
 
-// The rules for files that exist.
+// The rules for what exists. The last three are for tables in PostgreSQL.
 const (
-	IfExistsFail    IfExists = "fail"
-	IfExistsReplace IfExists = "replace"
+	IfExistsFail      IfExists = "fail"
+	IfExistsReplace   IfExists = "replace"
+	IfExistsAppend    IfExists = "append"
+	IfExistsAppendNew IfExists = "append_new"
+	IfExistsUpsert    IfExists = "upsert"
 )
 
 // Choices lists the rules.
-func (IfExists) Choices() []string { return []string{string(IfExistsFail), string(IfExistsReplace)} }
+func (IfExists) Choices() []string {
+	return []string{string(IfExistsFail), string(IfExistsReplace), string(IfExistsAppend), string(IfExistsAppendNew), string(IfExistsUpsert)}
+}
+
+// ForFiles tells whether a rule is one for files too.
+func (e IfExists) ForFiles() bool { return e == IfExistsFail || e == IfExistsReplace }
 
 func (q *Query) setOutputs(n strictyaml.Node) {
 	if len(q.Outputs) == 0 {
@@ -76,15 +85,33 @@ func (q *Query) setOutputs(n strictyaml.Node) {
 		if output.IfExists == "" {
 			output.IfExists = IfExistsFail
 		}
+		if _, is, err := ParsePostgres(output.To); is {
+			output.checkPostgres(err, at)
+			continue
+		}
 		if output.Format == "" {
 			output.Format = formatOf(strings.ToLower(output.To[strings.LastIndexByte(output.To, '.')+1:]))
 		}
 		switch {
 		case output.To == "": // told already
-		case strings.HasPrefix(output.To, "postgres:"):
-			at.Fail("tables in Postgres are not supported in this version; allowed are paths and -")
+		case output.Connection != "":
+			at.Fail("connection is for tables in PostgreSQL (to: postgres:TABLE); remove it")
+		case !output.IfExists.ForFiles():
+			at.Fail("if_exists: %s is for tables in PostgreSQL (to: postgres:TABLE); allowed for files are fail, replace", output.IfExists)
 		case output.Format == "":
 			at.Fail("the format is not told by the name %.80q; let it end in .parquet, .csv, .jsonl, .arrow or .geojson, or write {to: …, format: csv}", output.To)
 		}
+	}
+}
+
+func (o *Output) checkPostgres(err error, at strictyaml.Node) {
+	if err != nil {
+		at.Fail("%s", err)
+	}
+	if o.Format != "" {
+		at.Fail("a table in PostgreSQL has no format; remove it")
+	}
+	if err := CheckConnection(o.Connection); err != nil {
+		at.Fail("%s", err)
 	}
 }

@@ -69,7 +69,7 @@ func TestAQueryFileIsReadAsWritten(t *testing.T) {
 			{"time", ValueSource{Interval: &Interval{From: "1984-10-01", To: "today", fromLine: 8, toLine: 8}}, at(8, "where.time")},
 		},
 		Select:    []string{"monitoring_location_id", "time", "value"},
-		Outputs:   []Output{{"daily-flow.parquet", "parquet", IfExistsFail}, {"-", "csv", IfExistsReplace}},
+		Outputs:   []Output{{To: "daily-flow.parquet", Format: "parquet", IfExists: IfExistsFail}, {To: "-", Format: "csv", IfExists: IfExistsReplace}},
 		Run:       Run{OnQuota: OnQuota{WaitUpTo: Duration(3 * time.Hour), Then: ThenPause}, InFlight: 4},
 		BadValues: BadValuesAllow,
 		Coverage:  CoverageRequire,
@@ -91,7 +91,7 @@ func TestAnOutputIsNotNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Output{{"wells.parquet", "parquet", IfExistsFail}}, q.Outputs); diff != "" {
+	if diff := cmp.Diff([]Output{{To: "wells.parquet", Format: "parquet", IfExists: IfExistsFail}}, q.Outputs); diff != "" {
 		t.Error(diff)
 	}
 	if q.BadValues != BadValuesStop || q.Run.OnQuota.Then != ThenPause {
@@ -101,8 +101,10 @@ func TestAnOutputIsNotNeeded(t *testing.T) {
 
 func TestAnOutputMayBeAPlainPath(t *testing.T) {
 	for text, want := range map[string][]Output{
-		"output: t.csv": {{"t.csv", "csv", IfExistsFail}},
-		"output: [t.ndjson, {to: u.parquet, if_exists: replace}]": {{"t.ndjson", "jsonl", IfExistsFail}, {"u.parquet", "parquet", IfExistsReplace}},
+		"output: t.csv":          {{To: "t.csv", Format: "csv", IfExists: IfExistsFail}},
+		"output: postgres:daily": {{To: "postgres:daily", IfExists: IfExistsFail}},
+		"output: {to: postgres:Flow.daily, if_exists: append_new, connection: ware-house}": {{To: "postgres:Flow.daily", IfExists: IfExistsAppendNew, Connection: "ware-house"}},
+		"output: [t.ndjson, {to: u.parquet, if_exists: replace}]":                          {{To: "t.ndjson", Format: "jsonl", IfExists: IfExistsFail}, {To: "u.parquet", Format: "parquet", IfExists: IfExistsReplace}},
 	} {
 		q, err := Parse("wells.yaml", []byte("schema: query/v1\nservice: s\ncollection: c\nwhere: {}\n"+text))
 		if err != nil {
@@ -141,7 +143,7 @@ func TestAWrongQueryFileIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"empty path", []string{"output:\n  - {to: daily-flow.parquet}\n  - {to: '-', format: csv, if_exists: replace}", "output: ''"}, `q.yaml:10: output: is empty`},
 		{"key of a later version", []string{"in_flight: 4", "max_requets: 5"}, `q.yaml:15: run.max_requets: unknown key; known are on_quota, in_flight`},
 		{"no format", []string{"'-', format: csv", "'-'"}, `q.yaml:12: output[1]: the format is not told by the name "-"`},
-		{"postgres", []string{"'-'", "postgres:x"}, `tables in Postgres are not supported`},
+		{"postgres", []string{"'-'", "postgres:x"}, `a table in PostgreSQL has no format`},
 		{"empty list", []string{"[00003, 00001]", "[]"}, `where.statistic_id: the list is empty`},
 		{"no value", []string{"00060", ""}, `where.parameter_code: has no value`},
 		{"strange mapping", []string{"{from: 1984-10-01, to: today}", "{form: x}"}, `want a value, a list of values, {file:`},

@@ -96,9 +96,10 @@ func (w *writer) condition(c Condition) {
 
 func (w *writer) output(o Output) {
 	pairs := [][2]string{{"to", o.To}, {"format", string(o.Format)}}
-	if o.IfExists == IfExistsReplace {
+	if o.IfExists != IfExistsFail {
 		pairs = append(pairs, [2]string{"if_exists", string(o.IfExists)})
 	}
+	pairs = append(pairs, [2]string{"connection", o.Connection})
 	w.line("  - %s", w.mapping(pairs))
 }
 

@@ -52,9 +52,17 @@ func drawnQuery(t *rapid.T) *Query {
 	}
 	q.Select = rapid.SliceOfNDistinct(text, 0, 3, rapid.ID[string]).Draw(t, "select")
 	for range rapid.IntRange(1, 3).Draw(t, "outputs") {
+		if rapid.Bool().Draw(t, "into PostgreSQL") {
+			q.Outputs = append(q.Outputs, Output{
+				To:         "postgres:" + rapid.StringMatching(`([a-zA-Z_é]{1,9}\.)?[a-z"'A-Z0-9_é$]{1,9}`).Draw(t, "table"),
+				IfExists:   IfExists(rapid.SampledFrom(IfExists("").Choices()).Draw(t, "exists")),
+				Connection: rapid.SampledFrom([]string{"", "a", "9-b_c"}).Draw(t, "connection"),
+			})
+			continue
+		}
 		q.Outputs = append(q.Outputs, Output{
-			text.Draw(t, "to"), rapid.SampledFrom([]Format{"csv", "jsonl", "parquet"}).Draw(t, "format"),
-			rapid.SampledFrom([]IfExists{IfExistsFail, IfExistsReplace}).Draw(t, "exists"),
+			To: text.Draw(t, "to"), Format: rapid.SampledFrom([]Format{"csv", "jsonl", "parquet"}).Draw(t, "format"),
+			IfExists: rapid.SampledFrom([]IfExists{IfExistsFail, IfExistsReplace}).Draw(t, "exists"),
 		})
 	}
 	return q
@@ -68,8 +76,8 @@ func TestAQueryThatIsWrittenReadsBackAsItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Parse("q.yaml", data)
-		if err != nil && strings.Contains(err.Error(), "Postgres") {
-			t.Skip("a path that begins with postgres: is refused")
+		if err != nil && (strings.Contains(err.Error(), "postgres:") || strings.Contains(err.Error(), "pg_…")) {
+			t.Skip("a path that begins with postgres: is no path")
 		}
 		if err != nil {
 			t.Fatalf("%v\n%s", err, data)
