@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/frame"
@@ -85,11 +84,13 @@ func (a *app) valuesLine(r *frame.Report) {
 	if known := len(s.Statuses) > 1 || len(s.Statuses) == 1 && s.Statuses[0].Text != ""; known { // else the rows came without it
 		parts = append(parts, strings.Join(statuses, ", "))
 	}
-	unreadable := int64(0)
-	for _, b := range r.Bad {
-		unreadable += b.Count
+	nulls := thousands(s.Nulls) + " null"
+	if unreadable := unreadable(r); unreadable > 0 {
+		nulls += fmt.Sprintf("; %s of all columns could not be read", count(unreadable, "value"))
+	} else {
+		nulls += "; 0 unreadable"
 	}
-	parts = append(parts, thousands(s.Nulls)+" null", thousands(unreadable)+" unreadable")
+	parts = append(parts, nulls)
 	if units := unitsText(s.Units); units != "" {
 		parts = append(parts, units)
 	}
@@ -162,8 +163,13 @@ func (a *app) verified(q *messages.Query, r *frame.Report, p *proof) (broken []s
 	if r.Different > 0 {
 		changes = append(changes, count(r.Different, "row")+" came in two versions")
 	}
-	if at, ok := newestOf(r); ok && at.After(q.Created) {
-		changes = append(changes, "the newest row is of "+moment(at)+", after the query was begun")
+	if s := r.Summary; s != nil && s.Newest != "" {
+		switch {
+		case s.NewestAt.After(q.Created):
+			changes = append(changes, "the newest row is of "+messages.Text(s.Newest)+", after the query was begun")
+		case s.NewestAt.IsZero() && q.Unchanged:
+			changes = append(changes, "the column that tells which of two rows is newer has no times, and so it cannot be told which rows are younger than the query")
+		}
 	}
 	if len(changes) == 0 {
 		return broken
@@ -187,10 +193,10 @@ func uncovered(c *messages.Coverage) (n int64) {
 	return n
 }
 
-func newestOf(r *frame.Report) (time.Time, bool) {
-	if r.Summary == nil || r.Summary.Newest == "" {
-		return time.Time{}, false
+// unreadable counts the values that could not be read, of all columns and with duplicates.
+func unreadable(r *frame.Report) (n int64) {
+	for _, b := range r.Bad {
+		n += b.Count
 	}
-	at, err := time.Parse(time.RFC3339Nano, r.Summary.Newest)
-	return at, err == nil
+	return n
 }

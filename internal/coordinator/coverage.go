@@ -57,6 +57,9 @@ func (c *Coordinator) coverage(ctx context.Context, id string) (_ *messages.Cove
 	if err != nil && !errors.Is(err, frame.ErrUnknownField) { // of such rows no column is known
 		return nil, "", fmt.Errorf("coverage of %s: %w", q.ID, err)
 	}
+	if q.MaxRows > 0 && survey.Progress.Rows >= q.MaxRows {
+		a.cut()
+	}
 	return &messages.Coverage{V: messages.Version, Query: q.ID, Sites: p.shape().Roles.Sites, Values: a.covered()}, q.Base, nil
 }
 
@@ -140,6 +143,15 @@ func (a *asked) tallies() []*frame.Tally {
 		}
 	}
 	return tallies
+}
+
+// cut notes that the table ends with the last row that the query asks for: what a value has more than the rows that count is not known.
+func (a *asked) cut() {
+	for _, p := range a.parameters {
+		for _, v := range p.values {
+			v.missing = v.missing || !v.silent
+		}
+	}
 }
 
 func (a *asked) covered() []messages.Covered {

@@ -105,7 +105,10 @@ func (p *pinned) shape() frame.Shape {
 		shape.Finalize = slices.Concat(shape.Finalize, p.adapter.Finalize(p.collection.Name))
 	}
 	shape.Select = p.spec.Select
-	shape.Roles = p.collection.Roles(p.asked())
+	shape.Roles = p.collection.Roles(p.asked(), p.options.Now)
+	if p.spec.MaxRows > 0 || slices.ContainsFunc(shape.Finalize, func(op frame.Operation) bool { return op.Limit != nil }) {
+		shape.Roles.From = time.Time{} // what is cut off is no gap
+	}
 	return shape
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
@@ -37,10 +38,12 @@ func (c *Coordinator) goOn(ctx context.Context, spec *query.Spec, p *pinned, def
 	since.Begin = narrowing.Begin
 	own.Since = &since
 	to := &onFrom{spec: &own}
-	if to.lineage, err = own.Lineage(narrowing.Parameter); err != nil || since.Full {
+	if to.lineage, err = own.Lineage(p.collection.Lasting(spec.Values)); err != nil || since.Full {
 		return to, err
 	}
-	base, err := c.lastOf(ctx, to.lineage, definition)
+	base, err := c.lastOf(ctx, to.lineage, definition, func(before *pinned, at time.Time) bool {
+		return narrowing.Extends(p.collection, before.spec.Values, spec.Values, at)
+	})
 	if err != nil || base == nil {
 		return to, err
 	}
@@ -56,14 +59,21 @@ func (c *Coordinator) goOn(ctx context.Context, spec *query.Spec, p *pinned, def
 	return to, nil
 }
 
-// lastOf gives the newest complete query of a lineage with a definition, nil when there is none.
-func (c *Coordinator) lastOf(ctx context.Context, lineage, definition string) (*messages.Query, error) {
+// lastOf gives the newest complete query of a lineage with a definition that can be gone on from, nil when there is none.
+func (c *Coordinator) lastOf(ctx context.Context, lineage, definition string, extends func(before *pinned, at time.Time) bool) (*messages.Query, error) {
 	all, err := c.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, q := range all {
-		if q.Lineage == lineage && q.Definition == definition && q.State == messages.Complete {
+		if q.Lineage != lineage || q.Definition != definition || q.State != messages.Complete {
+			continue
+		}
+		before, err := c.open(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if extends(before, q.Created) {
 			return q, nil
 		}
 	}
@@ -118,12 +128,12 @@ func (c *Coordinator) whole(ctx context.Context, q *messages.Query) (*run, error
 	return nil, fmt.Errorf("query %s, which another one goes on from: %w: it is %s; braid resume %s goes on", q.ID, query.ErrIncomplete, q.State, q.ID)
 }
 
-// runs gives the queries that a table is made of, the newest first: the query itself, and those that it goes on from.
+// runs gives the queries that a table is made of, the oldest first: those that the query goes on from, and itself.
 func (c *Coordinator) runs(ctx context.Context, q *messages.Query, survey *Survey) ([]run, error) {
 	runs := []run{{q, survey}}
 	for q.Base != "" {
 		if len(runs) == maxRuns {
-			return nil, fmt.Errorf("query %s: %w: it goes on from more than %d others; braid run QUERY.yaml --full asks for all once more", runs[0].query.ID, query.ErrTable, maxRuns)
+			return nil, fmt.Errorf("query %s: %w: it goes on from more than %d others; braid run QUERY.yaml --full asks for all once more", q.ID, query.ErrTable, maxRuns)
 		}
 		base, _, err := c.ports.Queries.LoadQuery(ctx, q.Base)
 		if errors.Is(err, messages.ErrNotFound) {
@@ -139,15 +149,16 @@ func (c *Coordinator) runs(ctx context.Context, q *messages.Query, survey *Surve
 		runs = append(runs, *one)
 		q = base
 	}
+	slices.Reverse(runs)
 	return runs, nil
 }
 
-// columnsOf gives the columns of all runs, those of the oldest one first: a column stays where it is when others come.
+// columnsOf gives the columns of all runs: a column stays where it is when others come.
 func columnsOf(runs []run) []string {
 	var columns []string
 	known := map[string]bool{}
-	for i := range runs {
-		for _, name := range runs[len(runs)-1-i].survey.Columns {
+	for _, r := range runs {
+		for _, name := range r.survey.Columns {
 			if !known[name] {
 				known[name] = true
 				columns = append(columns, name)
@@ -175,7 +186,7 @@ type lost struct {
 	positions []messages.Position
 }
 
-// allChunks yields the rows of all runs, the newest first.
+// allChunks yields the rows of all runs.
 func (c *Coordinator) allChunks(ctx context.Context, runs []run, damaged *[]lost) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, r := range runs {

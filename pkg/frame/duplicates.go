@@ -20,10 +20,10 @@ var ErrDifferentDuplicates = errors.New("rows of the same key differ")
 // value, texts by bytes. It sorts the keys, in bounded memory, and looks at neighbours.
 type duplicates struct {
 	columns []storedColumn
-	key     []int // the columns of the key; none: nothing is a duplicate
+	key     []int // the columns of the key; none: no row has one
 	rule    DuplicateRule
 	newest  int      // the column of Shape.NewestBy, -1 when there is none
-	runs    []uint64 // numbers behind the last row of each run but the oldest
+	runs    []uint64 // numbers behind the last row of each run but the newest; none: all rows are of one run
 	sorter  *sorter
 	scratch []byte
 	payload []byte
@@ -58,24 +58,43 @@ func newDuplicates(shape Shape, l *layout, keys *sorter) *duplicates {
 
 // add notes the row of a number; the numbers grow. The record is the row as it is stored.
 func (d *duplicates) add(ctx context.Context, number uint64, row Row, record []byte) error {
-	d.scratch = d.scratch[:0]
-	for _, i := range d.key {
-		if row[i].Null {
-			return nil
-		}
-		d.scratch = appendKey(d.scratch, d.columns[i].Type, row[i])
-	}
-	if len(d.key) == 0 {
+	has := d.appendKeyOf(row)
+	if !has && len(d.runs) == 0 {
 		return nil
 	}
-	sum := sha256.Sum256(d.scratch)
-	d.scratch = binary.BigEndian.AppendUint64(append(d.scratch[:0], sum[:digestBytes]...), number)
-	sum = sha256.Sum256(record)
+	sum := sha256.Sum256(record)
 	d.payload = append(d.payload[:0], sum[:digestBytes]...)
+	if has {
+		d.payload = append(d.payload, keyed)
+		sum = sha256.Sum256(d.scratch)
+	} else {
+		// The row itself is all by which it is known again in another run.
+		d.payload = append(d.payload, keyless)
+		sum = sha256.Sum256(append(d.scratch[:0], sum[:]...))
+	}
+	d.scratch = binary.BigEndian.AppendUint64(append(d.scratch[:0], sum[:digestBytes]...), number)
 	if d.newest >= 0 && !row[d.newest].Null {
 		d.payload = appendKey(d.payload, d.columns[d.newest].Type, row[d.newest])
 	}
 	return d.sorter.add(ctx, d.scratch, d.payload)
+}
+
+// What a payload says of its row's key.
+const (
+	keyless byte = iota
+	keyed
+)
+
+// appendKeyOf puts the key of a row into scratch; it is false for a row without one.
+func (d *duplicates) appendKeyOf(row Row) bool {
+	d.scratch = d.scratch[:0]
+	for _, i := range d.key {
+		if row[i].Null {
+			return false
+		}
+		d.scratch = appendKey(d.scratch, d.columns[i].Type, row[i])
+	}
+	return len(d.key) > 0
 }
 
 // twins are two rows of one key that differ.
@@ -103,21 +122,36 @@ func (d *duplicates) resolve(ctx context.Context) (outcome, error) {
 			return false
 		}
 		seen++
-		switch next := newCandidate(e); {
+		next := newCandidate(e)
+		switch sameRun := d.run(stays) == d.run(next); {
 		case !bytes.Equal(next.key, stays.key):
 			stays.become(next)
-		case d.rule == KeepNewest && bytes.Compare(next.newest, stays.newest) > 0:
-			found.leaveOut(stays, next, d.run(stays) == d.run(next))
+			stays.copies = copies{run: d.run(next), here: 1, all: 1}
+		case !next.keyed:
+			if !stays.again(d.run(next)) {
+				found.leaveOut(next, stays, false)
+			}
+		case d.replaces(next, stays, sameRun):
+			found.leaveOut(stays, next, sameRun)
 			stays.become(next)
 		default:
-			found.leaveOut(next, stays, d.run(stays) == d.run(next))
+			found.leaveOut(next, stays, sameRun)
 		}
 		return true
 	})
 	return found, errors.Join(err, d.sorter.close())
 }
 
-// run is the run that a row is of; 0 is the newest.
+// replaces tells whether a row takes the place of one before it.
+func (d *duplicates) replaces(next, stays candidate, sameRun bool) bool {
+	if d.rule != KeepNewest {
+		return !sameRun
+	}
+	newer := bytes.Compare(next.newest, stays.newest)
+	return newer > 0 || newer == 0 && !sameRun
+}
+
+// run is the run that a row is of; 0 is the oldest.
 func (d *duplicates) run(c candidate) int {
 	i, _ := slices.BinarySearchFunc(d.runs, c.number, func(behind, number uint64) int {
 		if behind <= number {
@@ -133,20 +167,39 @@ type candidate struct {
 	key    []byte
 	number uint64
 	row    [digestBytes]byte
+	keyed  bool
+	copies copies // of a row without a key
 	newest []byte // its time as a key; empty for a row without one, which is thus older than every row that has one
+}
+
+// copies counts the equal rows of a run, and those that stay of all runs: as many as the run has that has the most.
+type copies struct{ run, here, before, all int }
+
+// again counts one more and tells whether it stays.
+func (c *candidate) again(run int) bool {
+	n := &c.copies
+	if n.run != run {
+		n.run, n.here, n.before = run, 0, n.all
+	}
+	n.here++
+	if n.here <= n.before {
+		return false
+	}
+	n.all++
+	return true
 }
 
 func newCandidate(e entry) candidate {
 	return candidate{
 		key: e.key[:digestBytes], number: binary.BigEndian.Uint64(e.key[digestBytes:]),
-		row: [digestBytes]byte(e.payload), newest: e.payload[digestBytes:],
+		row: [digestBytes]byte(e.payload), keyed: e.payload[digestBytes] == keyed, newest: e.payload[digestBytes+1:],
 	}
 }
 
 // become copies next, whose bytes are used again.
 func (c *candidate) become(next candidate) {
 	c.key, c.newest = append(c.key[:0], next.key...), append(c.newest[:0], next.newest...)
-	c.number, c.row = next.number, next.row
+	c.number, c.row, c.keyed = next.number, next.row, next.keyed
 }
 
 func (o *outcome) leaveOut(out, stays candidate, sameRun bool) {

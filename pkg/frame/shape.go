@@ -72,9 +72,9 @@ type Shape struct {
 	Finalize    []Operation
 	Select      []string // the query's columns, applied after Finalize; empty: all
 	Roles       Roles    // for a summary
-	// Runs are the numbers of rows of each run of a query that goes on from earlier ones, the newest first; rows come in that order. A
-	// row gives way to one of its key of a newer run, however they differ, but with KeepNewest when it is the newer one itself. Empty:
-	// all rows are of one run.
+	// Runs are the numbers of rows of each run of a query that goes on from earlier ones, the oldest first; rows come in that order. A
+	// row gives way to one of its key of a newer run, however they differ, but with KeepNewest when it is the newer one itself. A row
+	// without a key gives way to one of a newer run that is equal to it. Empty: all rows are of one run.
 	Runs []int64
 }
 

@@ -15,8 +15,10 @@ type Roles struct {
 	Value  string // what was measured
 	Status string // such as whether a value is approved
 	// Series are the columns that tell the series of one site apart; Every is the time between two rows of a series that has no gaps,
-	// and From and Behind are the time that was asked for. Without all of these, gaps are not reckoned.
+	// and From and Behind are the time that was asked for. Without all of these, gaps are not reckoned. A site with fewer series than
+	// SeriesAsked has gaps too.
 	Series       []string
+	SeriesAsked  int
 	Every        time.Duration
 	From, Behind time.Time
 }
@@ -33,6 +35,7 @@ type Summary struct {
 	Statuses []Tallied `json:"statuses,omitempty"` // of the rows, the most frequent first
 	Units    []Tallied `json:"units,omitempty"`    // of the values, the most frequent first
 	Newest   string    `json:"newest,omitempty"`   // the greatest value in the column that tells which of two rows is newer
+	NewestAt time.Time `json:"newest_at,omitzero"` // the instant that it means; the last one of a date. Zero: it means none
 }
 
 // Tallied is how often a text was found. The text is empty for rows without one, and for all that there was no room for.
@@ -221,16 +224,29 @@ func (s *summarizer) summary() *Summary {
 	}
 	if s.latest.found {
 		sum.Newest = clip(s.latest.Text)
+		switch at := time.UnixMicro(s.latest.key).UTC(); s.newestType {
+		case Timestamp:
+			sum.NewestAt = at
+		case Date:
+			sum.NewestAt = at.AddDate(0, 0, 1).Add(-time.Microsecond)
+		default: // a number of some kind
+		}
 	}
 	if s.manySites {
 		return sum
 	}
 	sum.Sites = int64(len(s.sites))
 	if s.reckons && !s.broken {
-		gaps := map[string]bool{}
+		gaps, series := map[string]bool{}, map[string]int{}
 		for _, r := range s.runs {
+			series[r.site]++
 			if r.steps < s.steps {
 				gaps[r.site] = true
+			}
+		}
+		for site, n := range series {
+			if n < s.roles.SeriesAsked {
+				gaps[site] = true
 			}
 		}
 		sum.Gappy = int64(len(gaps))

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/braidhq/braid/pkg/service"
@@ -51,16 +50,14 @@ func (q *Query) checkSince(root strictyaml.Node) {
 	}
 }
 
-// Lineage is the same for runs of one query that may go on from one another: it leaves out the ends of the interval that a run narrows,
-// and whatever does not change which rows there are. Parameter is the name of that interval.
-func (s *Spec) Lineage(parameter string) (string, error) {
-	values := maps.Clone(s.Values)
-	delete(values, parameter)
+// Lineage is the same for runs of one query that may go on from one another: of values that last (service.Collection.Lasting), and of all
+// else by which it is told which rows and columns there are.
+func (s *Spec) Lineage(lasting service.Values) (string, error) {
 	data, err := json.Marshal(struct {
-		Service, Collection, Parameter, Begin, Column string
-		Values                                        service.Values
-		Select                                        []string
-	}{s.Service, s.Collection, parameter, s.Since.Begin, s.Since.Column, values, s.Select})
+		Service, Collection, Column string
+		Values                      service.Values
+		Select                      []string
+	}{s.Service, s.Collection, s.Since.Column, lasting, s.Select})
 	if err != nil {
 		return "", fmt.Errorf("lineage of a query: %w", err)
 	}

@@ -16,7 +16,8 @@ type Narrowing struct {
 	Begin     string // as it was given; OpenEnd: it has none
 
 	param *Parameter
-	asked Interval // the zero value: none is given
+	asked Interval   // the zero value: none is given
+	of    frame.Type // of the column
 }
 
 // ErrNotNarrowed tells why a collection cannot be asked for what is younger by a column.
@@ -41,7 +42,7 @@ func (c *Collection) Narrowing(v Values, column string) (*Narrowing, error) {
 	if param == nil {
 		return refuse("it has no interval of that name")
 	}
-	n := &Narrowing{Parameter: param.Name, Begin: OpenEnd, param: param}
+	n := &Narrowing{Parameter: param.Name, Begin: OpenEnd, param: param, of: t}
 	values, given := param.sent(v)
 	if !given {
 		return n, nil
@@ -85,6 +86,7 @@ func (n *Narrowing) After(v Values, t time.Time) Values {
 	if n.asked == (Interval{}) {
 		unit = beginning(n.param.Of)
 	}
+	t = n.early(unit, t)
 	if !n.asked.Behind.IsZero() {
 		_, to = n.asked.ends()
 		if last := unit.last(n.asked.Behind); t.After(last) {
@@ -103,6 +105,76 @@ func (n *Narrowing) After(v Values, t time.Time) Values {
 	}
 	narrowed[n.Parameter] = []string{unit.Write(t), to}
 	return narrowed
+}
+
+// early allows for what a day of the one side is by the clocks of the other: a day of the service may begin up to 14 hours before that
+// of UTC, or 12 after it.
+func (n *Narrowing) early(unit Unit, t time.Time) time.Time {
+	switch {
+	case n.of == frame.Timestamp && unit != UnitTimestamp:
+		return t.Add(-12 * time.Hour)
+	case n.of == frame.Date && unit == UnitTimestamp:
+		return t.Add(-14 * time.Hour)
+	}
+	return t
+}
+
+// Lasting gives what of the values is the same in all runs that may go on from one another: intervals without their ends, and lists in
+// one order.
+func (c *Collection) Lasting(v Values) Values {
+	lasting := make(Values, len(v))
+	for name, values := range v {
+		lasting[name] = slices.Sorted(slices.Values(values))
+		param, known := c.parameter(name)
+		if !known || param.Type != TypeInterval {
+			continue
+		}
+		lasting[name] = values
+		if span, err := ParseInterval(param.Of, values); err == nil && !span.Single && span.Unit != UnitDuration {
+			from, _ := span.ends()
+			lasting[name] = []string{from}
+		}
+	}
+	return lasting
+}
+
+// Extends tells whether rows that were asked for at a time are a beginning of what is asked for now, where all but the ends of
+// intervals is the same. The narrowed interval may end later than before. Another one may do so if it had no end before, or one that was
+// not over yet: what lies between is younger by any column.
+func (n *Narrowing) Extends(c *Collection, before, now Values, at time.Time) bool {
+	for i := range c.params {
+		param := &c.params[i]
+		if param.Type != TypeInterval {
+			continue
+		}
+		was, is := behind(param, before), behind(param, now)
+		switch {
+		case was.Equal(is): // none, or the same
+		case param.Name == n.Parameter:
+			if !is.IsZero() && (was.IsZero() || was.After(at)) {
+				was = at
+			}
+			if !is.IsZero() && is.Before(was) {
+				return false
+			}
+		case !was.IsZero() && was.Before(at) || !is.IsZero() && (was.IsZero() || is.Before(was)):
+			return false
+		}
+	}
+	return true
+}
+
+// behind is where an interval ends; the zero time: nowhere.
+func behind(param *Parameter, v Values) time.Time {
+	values, given := param.sent(v)
+	if !given {
+		return time.Time{}
+	}
+	span, err := ParseInterval(param.Of, values)
+	if err != nil {
+		return time.Time{}
+	}
+	return span.Behind
 }
 
 // From gives the values with an interval that has another begin.

@@ -33,33 +33,33 @@ func (r summaryRule) roles(n strictyaml.Node, known func(strictyaml.Node, string
 	return frame.Roles{Sites: r.Sites, Time: r.Time, Value: r.Value, Status: r.Status, Every: r.Every, Series: r.Series}
 }
 
-// Roles says what the columns of the rows mean that values ask for, and which time is asked for. An interval that is open at an end
-// has no gaps to reckon.
-func (c *Collection) Roles(v Values) frame.Roles {
+// Roles says what the columns of the rows mean that values ask for, and which time is asked for, as far as it was over at the time now.
+// An interval that is open at its begin has no gaps to reckon.
+func (c *Collection) Roles(v Values, now time.Time) frame.Roles {
 	roles := c.shape.Roles
-	roles.From, roles.Behind = c.period(roles.Time, v)
-	return roles
-}
-
-// period is the time that is asked for by the interval of a column's name, or else by the first interval.
-func (c *Collection) period(column string, v Values) (from, behind time.Time) {
-	var asked *Parameter
-	for i := range c.params {
-		param := &c.params[i]
-		if param.Type == TypeInterval && (asked == nil || param.Name == column) {
-			asked = param
+	if roles.Every == 0 {
+		return roles
+	}
+	roles.SeriesAsked = 1
+	for _, name := range roles.Series {
+		if param, known := c.parameter(name); known {
+			values, _ := param.sent(v)
+			roles.SeriesAsked *= max(1, len(param.canonicalList(values)))
 		}
 	}
-	if asked == nil {
-		return from, behind
+	param := c.narrowed(roles.Time)
+	if param == nil {
+		return roles
 	}
-	values, given := asked.sent(v)
-	if !given {
-		return from, behind
+	values, given := param.sent(v)
+	span, err := ParseInterval(param.Of, values)
+	if !given || err != nil || span.Unit == UnitDuration || span.From.IsZero() {
+		return roles
 	}
-	span, err := ParseInterval(asked.Of, values)
-	if err != nil || span.Unit == UnitDuration {
-		return from, behind
+	over := now.Truncate(roles.Every)
+	if span.Behind.IsZero() || span.Behind.After(over) {
+		span.Behind = over
 	}
-	return span.From, span.Behind
+	roles.From, roles.Behind = span.From, span.Behind
+	return roles
 }

@@ -36,6 +36,9 @@ func (t Target) config() (*pgx.ConnConfig, error) {
 		return nil, t.fail(ErrRefused, nil, "%s cannot be read as a connection%s; write postgres://USER@HOST:PORT/DATABASE, or host=… dbname=… user=…, with the special characters of a password written as %%XX in a URL",
 			t.Named, why)
 	}
+	if looksCut(t.Connection, cfg) {
+		return nil, t.fail(ErrRefused, nil, "%s does not read as one connection: a special character of the password may have ended it early; write @ as %%40, / as %%2F, : as %%3A", t.Named)
+	}
 	// Statements are not prepared, so that poolers between us and the server do no harm.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.RuntimeParams["client_encoding"] = "UTF8"
@@ -46,6 +49,15 @@ func (t Target) config() (*pgx.ConnConfig, error) {
 		cfg.ConnectTimeout = connectTimeout
 	}
 	return cfg, nil
+}
+
+// looksCut tells whether parts of a URL hold what separates parts: then it was most probably a password that has ended too early, and
+// a piece of it is taken for a host or a database, which are shown.
+func looksCut(connection string, cfg *pgx.ConnConfig) bool {
+	if !strings.HasPrefix(connection, "postgres://") && !strings.HasPrefix(connection, "postgresql://") {
+		return false
+	}
+	return strings.ContainsAny(cfg.Database, "@:/") || strings.ContainsAny(cfg.User, "@:/") || strings.ContainsAny(cfg.Host, "@") || !strings.HasPrefix(cfg.Host, "/") && strings.Contains(cfg.Host, "/")
 }
 
 func (t Target) connect(ctx context.Context) (*pgx.Conn, error) {
@@ -75,6 +87,9 @@ func (t Target) connect(ctx context.Context) (*pgx.Conn, error) {
 		kind, advice = ErrCredentials, "let its owner grant CONNECT"
 	case strings.HasPrefix(server.Code, "53"):
 		advice = "the server has no room for another connection; try again later"
+	case strings.HasPrefix(server.Code, "42"), strings.HasPrefix(server.Code, "22"):
+		// It repeats what it does not know, which may be a piece of a secret.
+		return nil, t.fail(ErrRefused, nil, "cannot connect to %s: the server refuses a parameter of the connection [SQLSTATE %s]; correct what stands behind the ? of the URL, or the options", where, server.Code)
 	}
 	return nil, t.fail(kind, err, "cannot connect to %s: %s; %s", where, serverText(server), advice)
 }
@@ -117,7 +132,8 @@ func closeConn(ctx context.Context, conn *pgx.Conn) {
 
 // inTransaction runs what belongs together. A transaction that has only looked gives errNothingToKeep.
 func (t Target) inTransaction(ctx context.Context, conn *pgx.Conn, run func(pgx.Tx) error) error {
-	tx, err := conn.Begin(ctx)
+	// Whatever the connection's own default is: what other sessions commit while the rows come is to be seen when they are merged.
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return t.explain(ctx, err, "begin")
 	}

@@ -34,7 +34,9 @@ func advise(e *pgconn.PgError, t Target) (advice string, kind error) {
 			return "rows for a table that is there pass through a temporary one; let the database's owner GRANT TEMPORARY ON DATABASE to this user", ErrCredentials
 		}
 		return "let the owner of the table grant this user the right, or connect as another user", ErrCredentials
-	case "42P07", "42710":
+	case "42710":
+		return "there is a type of that name already, and a table would make another one; name another table, or drop the type", ErrRefused
+	case "42P07":
 		return "another session made it meanwhile; try again", ErrFailed
 	case "23505":
 		if e.TableName == "pg_type" || strings.HasPrefix(e.ConstraintName, "pg_") {

@@ -24,6 +24,7 @@ type relation struct {
 	isPartition bool
 	hasChildren bool
 	isReferred  bool // deleting its rows changes other tables
+	hasRules    bool // that write something else instead
 	mayInsert   bool
 	mayUpdate   bool
 	maySelect   bool
@@ -107,11 +108,12 @@ func (t Target) find(ctx context.Context, tx pgx.Tx, p place) (*relation, error)
 	err := tx.QueryRow(ctx, `SELECT c.oid, c.relkind::text, c.relispartition,
 			EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid),
 			EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f' AND k.confdeltype IN ('c', 'n', 'd')),
+			c.relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid),
 			pg_catalog.has_any_column_privilege(c.oid, 'INSERT'), pg_catalog.has_table_privilege(c.oid, 'UPDATE'),
 			pg_catalog.has_any_column_privilege(c.oid, 'SELECT'), pg_catalog.has_table_privilege(c.oid, 'DELETE')
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = $2`, p.schema, p.table).
-		Scan(&r.oid, &r.kind, &r.isPartition, &r.hasChildren, &r.isReferred, &r.mayInsert, &r.mayUpdate, &r.maySelect, &r.mayDelete)
+		Scan(&r.oid, &r.kind, &r.isPartition, &r.hasChildren, &r.isReferred, &r.hasRules, &r.mayInsert, &r.mayUpdate, &r.maySelect, &r.mayDelete)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // there is nothing of that name
 	}

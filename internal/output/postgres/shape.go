@@ -175,6 +175,8 @@ func (r *relation) checkKind(mode Mode) error {
 		"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "i": "an index", "I": "an index", "c": "a type", "p": "a partitioned table",
 	}
 	switch {
+	case r.hasRules:
+		return errors.New("it has rules (pg_rules) that may write something else than the rows; drop them, or name another table")
 	case r.kind == "p" && mode != Replace:
 		return nil
 	case r.kind != "r" && kinds[r.kind] != "":

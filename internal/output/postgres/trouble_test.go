@@ -52,6 +52,7 @@ func refusals() []struct {
 		{"referred to", fine + ", id int UNIQUE DEFAULT 1); CREATE TABLE notes (id int REFERENCES gauges (id) ON DELETE CASCADE)", Replace, ErrRefused, []string{"foreign key"}},
 		{"generated", `CREATE TABLE gauges (site text, at timestamptz, value numeric GENERATED ALWAYS AS (1) STORED, more json)`, Append, ErrRefused, []string{"column value", "makes its own values"}},
 		{"always an identity", `CREATE TABLE gauges (site text, at timestamptz, value bigint GENERATED ALWAYS AS IDENTITY, more json)`, Append, ErrRefused, []string{"column value", "makes its own values"}},
+		{"a rule", fine + "); CREATE RULE none AS ON INSERT TO gauges DO INSTEAD NOTHING", Append, ErrRefused, []string{"it has rules"}},
 		{"demands another column", fine + ", who text NOT NULL)", Append, ErrRefused, []string{"column who", "default"}},
 	}
 }

@@ -59,6 +59,9 @@ func (t Target) create(ctx context.Context, tx pgx.Tx, p place, s shape, in *str
 	if !s.mode.keyed() {
 		return nil
 	}
+	if err := t.checkKeys(ctx, tx, p.quoted(), s); err != nil {
+		return err
+	}
 	return t.run(ctx, tx, "make the unique index on the key", fmt.Sprintf("CREATE UNIQUE INDEX ON %s (%s)", p.quoted(), quoteAll(s.key)))
 }
 
@@ -83,8 +86,11 @@ func (t Target) merge(ctx context.Context, tx pgx.Tx, p place, s shape, in *stre
 	if again.relation == nil || again.relation.oid != p.relation.oid {
 		return t.fail(ErrFailed, nil, "the table was dropped or made anew by another session while the rows came; try again")
 	}
+	if err := t.checkStaged(ctx, tx, again, s); err != nil {
+		return err
+	}
 	if s.mode == Replace {
-		if err := t.run(ctx, tx, "delete the old rows", "DELETE FROM "+p.quoted()); err != nil {
+		if err := t.empty(ctx, tx, p); err != nil {
 			return err
 		}
 	}
@@ -92,7 +98,66 @@ func (t Target) merge(ctx context.Context, tx pgx.Tx, p place, s shape, in *stre
 	if err != nil {
 		return t.explain(ctx, err, "add the rows")
 	}
-	w.Changed = tag.RowsAffected()
+	if w.Changed = tag.RowsAffected(); !s.mode.keyed() && w.Changed != w.Rows {
+		return t.fail(ErrRefused, nil, "of %d rows %d were added, because a trigger of the table takes rows away; nothing was changed. Drop the trigger, or name another table", w.Rows, w.Changed)
+	}
+	return nil
+}
+
+// empty deletes all rows, and makes sure that they are gone.
+func (t Target) empty(ctx context.Context, tx pgx.Tx, p place) error {
+	if err := t.run(ctx, tx, "delete the old rows", "DELETE FROM "+p.quoted()); err != nil {
+		return err
+	}
+	var left bool
+	if err := tx.QueryRow(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM %s)", p.quoted())).Scan(&left); err != nil {
+		return t.explain(ctx, err, "look for rows that are left")
+	}
+	if left {
+		return t.fail(ErrRefused, nil, "old rows cannot be deleted, because a trigger of the table keeps them; nothing was changed. Drop the trigger, or name another table")
+	}
+	return nil
+}
+
+// checkStaged refuses what PostgreSQL would change or leave out in silence when rows come into a table that is there.
+func (t Target) checkStaged(ctx context.Context, tx pgx.Tx, p place, s shape) error {
+	for _, c := range s.columns {
+		a, _ := p.relation.attribute(c.Name)
+		var most int
+		if n, err := fmt.Sscanf(a.of, "character varying(%d)", &most); n != 1 || err != nil {
+			continue
+		}
+		var long bool
+		err := tx.QueryRow(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM %s WHERE pg_catalog.char_length(%s) > %d)", staging, quote(c.Name), most)).Scan(&long)
+		if err != nil {
+			return t.explain(ctx, err, "measure texts")
+		}
+		if long {
+			return t.fail(ErrRefused, nil, "a text of the column %s is too long for the %d characters that the table takes; nothing was changed. ALTER TABLE %s ALTER COLUMN %s TYPE text, or name another table",
+				c.Name, most, p.quoted(), quote(c.Name))
+		}
+	}
+	if !s.mode.keyed() {
+		return nil
+	}
+	return t.checkKeys(ctx, tx, staging, s)
+}
+
+// checkKeys refuses rows whose keys PostgreSQL does not tell apart, as times that differ by less than a microsecond.
+func (t Target) checkKeys(ctx context.Context, tx pgx.Tx, table string, s shape) error {
+	there := make([]string, len(s.key))
+	for i, name := range s.key {
+		there[i] = quote(name) + " IS NOT NULL"
+	}
+	var twice bool
+	err := tx.QueryRow(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM %s WHERE %s GROUP BY %s HAVING pg_catalog.count(*) > 1)",
+		table, strings.Join(there, " AND "), quoteAll(s.key))).Scan(&twice)
+	if err != nil {
+		return t.explain(ctx, err, "compare keys")
+	}
+	if twice {
+		return t.fail(ErrRefused, nil, "two of the rows have the same key (%s) in PostgreSQL, which keeps times to a microsecond; nothing was changed. Use append or replace, or a key that tells them apart", strings.Join(s.key, ", "))
+	}
 	return nil
 }
 
