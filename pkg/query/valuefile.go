@@ -52,6 +52,11 @@ func (f *ValueFile) read(data []byte, fix, parameter string, accepts func(parame
 	if !utf8.Valid(data) {
 		return list, []error{wrongLine(firstNotUTF8(data), "the file is not UTF-8 text; save it as UTF-8")}
 	}
+	if table, is := fromRDB(data); is {
+		named := *f
+		named.Path += ".tsv" // which is what it is by now
+		f, data = &named, table
+	}
 	if f.Column != "" {
 		list, errs = f.readColumn(data)
 	} else {

@@ -105,7 +105,7 @@ func TestAnUpsertOfAnotherKeyOrderAndTypesOfTheOwner(t *testing.T) {
 	r.write(r.target("gauges", Upsert), tableOf(t, gauges(), gauge(`"b"`, monday, `2.0`)))
 	r.mustHold("SELECT id, site, value, more->'a' FROM gauges ORDER BY site", "1|a|1|1", "2|b|2.0|1")
 	_, err := r.target("gauges", Upsert).Write(t.Context(), filled(tableOf(t, gauges(), gauge(`"12345678901"`, monday, `1`))))
-	mustFail(t, err, ErrRefused, "too long", "22001")
+	mustFail(t, err, ErrRefused, "too long")
 	r.mustHold("SELECT count(*) FROM gauges", "2")
 }
 
