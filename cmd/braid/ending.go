@@ -77,7 +77,7 @@ func (a *app) whereHint() string {
 func (a *app) notComplete(s *messages.Status) error {
 	q, p := s.Query, s.Progress
 	code := a.because(q)
-	a.line("kept", "%s", kept(p.Completed, q.Chunks))
+	a.line("kept", "%s", kept(p.Completed, q.Chunks, p.KeptPages))
 	if at := q.ResumeAt(); !at.IsZero() && code == exitPaused {
 		a.line("next", "%s (%s)", moment(at), in(time.Until(at)))
 	}
@@ -135,15 +135,19 @@ func stoppedForQuota(q *messages.Query) bool {
 }
 
 // kept says what a resume will not ask for again.
-func kept(completed, chunks int) string {
+func kept(completed, chunks int, pages int64) string {
 	all := count(int64(chunks), "chunk")
-	switch completed {
-	case 0:
+	under := ""
+	if pages > 0 {
+		under = fmt.Sprintf(" and %s of those under way", count(pages, "page"))
+	}
+	switch {
+	case completed == 0 && pages == 0:
 		return "nothing yet: none of " + all + " was complete"
-	case 1:
+	case completed == 1 && pages == 0:
 		return "1 of " + all + "; it will not be asked for again"
 	}
-	return thousands(int64(completed)) + " of " + all + "; none of them will be asked for again"
+	return thousands(int64(completed)) + " of " + all + under + "; none of them will be asked for again"
 }
 
 // step is one thing that a person can do about a query.
@@ -289,7 +293,7 @@ func (a *app) described(s *messages.Status, outputs []written, p *proof) error {
 // describe tells what was dropped or could not be read, and whether there were bad values.
 func (a *app) describe(r *frame.Report) (bad bool) {
 	if r.Replaced > 0 {
-		a.line("renewed", "%s of earlier runs gave way to rows of this one", count(r.Replaced, "row"))
+		a.line("renewed", "%s of earlier runs, in all, have given way to rows of later ones", count(r.Replaced, "row"))
 	}
 	if r.Duplicates > 0 {
 		differing := ""

@@ -33,6 +33,8 @@ func (a *app) findings(r *frame.Report, p *proof, outputs []written) {
 	}
 	if p != nil && p.manifestFile != "" {
 		a.line("cite it", "%s (query, service, times, row counts, SHA-256)", p.manifestFile)
+	} else if p != nil && slices.ContainsFunc(outputs, func(o written) bool { return o.Postgres != nil }) {
+		a.line("cite it", "braid manifest %s and braid coverage %s tell what the table is made of", p.coverage.Query, p.coverage.Query)
 	}
 }
 
@@ -151,8 +153,12 @@ func howToRead(o written) string {
 // verified tells which of the rules that the query asked to be held do not hold.
 func (a *app) verified(q *messages.Query, r *frame.Report, p *proof) (broken []string) {
 	if p != nil && q.Covered {
-		if n := uncovered(p.coverage); n > 0 {
-			a.line("coverage", "%s asked for without all of its rows; the query says verify: {coverage: require}", count(n, "value"))
+		if n, first := uncovered(p.coverage); n > 0 {
+			where := p.coverageFile
+			if where == "" {
+				where = "braid coverage " + q.ID
+			}
+			a.line("coverage", "%s without all rows, the first is %s of %s (%s); the query says verify: {coverage: require}", count(n, "value"), first.Value, first.Parameter, where)
 			broken = append(broken, "coverage")
 		}
 	}
@@ -183,14 +189,17 @@ func (a *app) verified(q *messages.Query, r *frame.Report, p *proof) (broken []s
 	return broken
 }
 
-// uncovered counts the values that do not have all of their rows, as far as that is known.
-func uncovered(c *messages.Coverage) (n int64) {
+// uncovered counts the values that do not have all of their rows, as far as that is known, and gives the first.
+func uncovered(c *messages.Coverage) (n int64, first messages.Covered) {
 	for _, v := range c.Values {
 		if v.State != messages.CoveredWhole {
+			if n == 0 {
+				first = v
+			}
 			n++
 		}
 	}
-	return n
+	return n, first
 }
 
 // unreadable counts the values that could not be read, of all columns and with duplicates.

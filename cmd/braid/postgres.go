@@ -221,7 +221,7 @@ func (o written) size() string {
 	case p.Mode == postgres.Upsert:
 		return thousands(p.Changed) + " added or replaced"
 	case p.Mode == postgres.Replace:
-		return "rows replaced"
+		return "replaced by " + count(p.Changed, "row")
 	}
-	return "rows added"
+	return count(o.Postgres.Changed, "row") + " added"
 }

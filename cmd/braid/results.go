@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 type writer = io.Writer
@@ -66,19 +67,24 @@ func (a *app) results(ctx context.Context, s *session, id string, targets []targ
 	if partial && !finalName && status.Query.State != messages.Complete {
 		a.renamePartial(status.Query, targets)
 	}
+	for _, t := range targets {
+		if err := a.checkBeside(t, targets, nil); err != nil {
+			return err
+		}
+	}
 	outputs, err := a.write(ctx, s, status.Query.ID, targets, partial)
-	if err != nil {
+	if err != nil && len(outputs) == 0 {
 		return err
 	}
-	proof, err := a.prove(ctx, s, status.Query.ID, outputs)
-	return errors.Join(err, a.exported(status, outputs, proof))
+	proof, proofErr := a.prove(ctx, s, status.Query.ID, outputs)
+	return errors.Join(err, proofErr, a.exported(status, outputs, proof))
 }
 
 // renamePartial keeps a table that rows are missing from away from the names of finished ones.
 func (a *app) renamePartial(q *messages.Query, targets []target) {
 	own := map[string]bool{}
 	for _, t := range a.savedTargets(q) {
-		own[t.path] = true
+		own[nameOfTable(t.path)] = true
 	}
 	for i := range targets {
 		t := &targets[i]
@@ -89,7 +95,7 @@ func (a *app) renamePartial(q *messages.Query, targets []target) {
 		if !t.isPostgres() {
 			path, err = filepath.Abs(t.path)
 		}
-		if err != nil || own[path] {
+		if err != nil || own[nameOfTable(path)] {
 			t.path = partialName(t.path)
 			a.line("note", "the table is partial: it goes to %s; --final-name writes it under the name of the finished one", t.path)
 		}
@@ -109,4 +115,12 @@ func (a *app) parseTargets(out []string, format string) ([]target, error) {
 		targets = append(targets, t)
 	}
 	return targets, nil
+}
+
+// nameOfTable is what tables in several formats have in common, and what stands beside them.
+func nameOfTable(path string) string {
+	if _, is, _ := query.ParsePostgres(path); is {
+		return path
+	}
+	return stemOf(path)
 }

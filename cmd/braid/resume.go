@@ -73,11 +73,11 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 				return err
 			}
 			outputs, err := a.write(ctx, s, status.Query.ID, targets, false)
-			if err != nil {
+			if err != nil && len(outputs) == 0 {
 				return err
 			}
-			proof, err := a.prove(ctx, s, status.Query.ID, outputs)
-			return errors.Join(err, a.complete(status, outputs, proof, time.Since(started)))
+			proof, proofErr := a.prove(ctx, s, status.Query.ID, outputs)
+			return errors.Join(err, proofErr, a.complete(status, outputs, proof, time.Since(started)))
 		}
 		if err := a.mayWrite(targets); err != nil {
 			return err

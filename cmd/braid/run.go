@@ -118,18 +118,35 @@ func (a *app) targets(q *query.Query, out []string, format string, found *proble
 	for i := range targets {
 		err := targets[i].check()
 		if err == nil {
-			err = a.checkBeside(targets[i])
+			err = a.checkBeside(targets[i], targets, inputsOf(q))
 		}
 		if err != nil {
 			found.add(places[i].Problem("%s", strings.TrimPrefix(err.Error(), output.ErrTarget.Error()+": ")))
 		}
 		for _, before := range targets[:i] {
-			if before.path == targets[i].path && before.into.connection == targets[i].into.connection {
+			if samePath(before.path, targets[i].path) && before.into.connection == targets[i].into.connection {
 				found.add(places[i].Problem("%s is written twice; name another file", before.path))
 			}
 		}
 	}
 	return targets
+}
+
+// inputsOf are the files that a query is read from.
+func inputsOf(q *query.Query) []string {
+	if q.File == "" {
+		return nil
+	}
+	inputs := []string{q.File}
+	for _, condition := range q.Where {
+		for _, path := range condition.Source.Paths() {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(q.File), path)
+			}
+			inputs = append(inputs, path)
+		}
+	}
+	return inputs
 }
 
 func outputPlace(q *query.Query, i int) query.Place {
@@ -171,6 +188,7 @@ func (a *app) runQuery(ctx context.Context, p *prepared) error {
 			return a.refused(err)
 		}
 		started := time.Now()
+		a.noteTwin(ctx, s, p)
 		q, err := s.Submit(ctx, p.spec)
 		if err != nil {
 			return a.refused(p.place(err))
@@ -198,7 +216,10 @@ func (k *asked) askFull(spec *query.Spec) error {
 func (a *app) announce(q *messages.Query) {
 	if !a.isQuiet() {
 		a.line("query", "%s  ·  %s %s  ·  %s", q.ID, q.Service, q.Collection, count(int64(q.Chunks), "chunk"))
-		if q.Base != "" {
+		switch {
+		case q.Base == "" && q.Lineage != "":
+			a.line("since", "there is no earlier run that this query can go on from: it asks for all")
+		case q.Base != "":
 			a.line("since", "goes on from query %s, whose newest row is of %s; --full asks for all once more", q.Base, q.Mark.Format(time.RFC3339))
 		}
 	}
@@ -243,12 +264,15 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 		a.line("writing", "the table, from %s", count(int64(status.Query.Chunks), "chunk"))
 	}
 	outputs, err := a.write(ctx, s, q.ID, targets, false)
-	if err != nil {
-		return fmt.Errorf("%w\nthe query is complete and kept; to write its table: %s", err, a.writeHint(q.ID, err))
-	}
 	took := time.Since(started)
-	proof, err := a.prove(ctx, s, q.ID, outputs)
-	return errors.Join(err, a.complete(status, outputs, proof, took))
+	if err != nil {
+		err = fmt.Errorf("%w\nthe query is complete and kept; to write its table: %s", err, a.writeHint(q.ID, err))
+		if len(outputs) == 0 {
+			return err
+		}
+	}
+	proof, proofErr := a.prove(ctx, s, q.ID, outputs)
+	return errors.Join(err, proofErr, a.complete(status, outputs, proof, took))
 }
 
 // write brings a query's table to its targets.

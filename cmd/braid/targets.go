@@ -78,7 +78,7 @@ func (a *app) mayWrite(targets []target) error {
 		if err := targets[i].check(); err != nil {
 			return err
 		}
-		if err := a.checkBeside(targets[i]); err != nil {
+		if err := a.checkBeside(targets[i], targets, nil); err != nil {
 			return err
 		}
 	}

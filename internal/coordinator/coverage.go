@@ -15,20 +15,48 @@ import (
 // Coverage says of each value that a query asks for what came of it, without any request upstream: of the lists that the plan
 // divides, in the order of the axes and of the values. What was lost of the results wraps messages.ErrDamaged, as in Export.
 func (c *Coordinator) Coverage(ctx context.Context, id string) (*messages.Coverage, error) {
-	var all *messages.Coverage
-	for id != "" {
-		own, base, err := c.coverage(ctx, id)
-		if err != nil {
+	first, base, err := c.coverage(ctx, id)
+	if err != nil || base == "" {
+		return first, err
+	}
+	for all := first; base != ""; {
+		var before *messages.Coverage
+		if before, base, err = c.coverage(ctx, base); err != nil {
 			return nil, err
 		}
-		if all == nil {
-			all = own
-		} else {
-			all = cover(all, own)
-		}
-		id = base
+		cover(all, before)
 	}
-	return all, nil
+	return first, c.countOnce(ctx, id, first)
+}
+
+// countOnce counts the rows of several runs as the table has them: what lies in the overlap came more than once.
+func (c *Coordinator) countOnce(ctx context.Context, id string, coverage *messages.Coverage) (err error) {
+	e, err := c.export(ctx, id, true, func(shape *frame.Shape) { shape.Finalize, shape.Select = nil, nil })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	values := map[string][]string{}
+	for _, v := range coverage.Values {
+		values[v.Parameter] = append(values[v.Parameter], v.Value)
+	}
+	var tallies []*frame.Tally
+	byParameter := map[string]*frame.Tally{}
+	for parameter, list := range values {
+		tally := frame.NewTally(parameter, list)
+		byParameter[parameter] = tally
+		tallies = append(tallies, tally)
+	}
+	if err := e.Table.Tally(ctx, tallies); err != nil {
+		return err
+	}
+	for i := range coverage.Values {
+		v := &coverage.Values[i]
+		if tally := byParameter[v.Parameter]; tally.Known {
+			v.Rows = tally.Rows[v.Value]
+		}
+	}
+	return nil
 }
 
 // coverage says what came of the values in one query, and which one it goes on from.

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
@@ -25,20 +24,43 @@ func (c *Coordinator) Manifest(ctx context.Context, id string) (*messages.Manife
 	if err != nil {
 		return nil, err
 	}
-	var m *messages.Manifest
-	for i := range slices.Backward(runs) { // the oldest first: each stands in the one that goes on from it
-		before := m
-		if m, err = c.manifest(ctx, runs[i:]); err != nil {
+	var before []*messages.Manifest
+	for i := range runs[:len(runs)-1] {
+		m, err := c.manifest(ctx, runs[:i+1])
+		if err != nil {
 			return nil, err
 		}
-		m.Base = before
+		m.Spec, m.Columns, m.Citation = nil, nil, ""
+		before = append(before, m)
 	}
+	m, err := c.manifest(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	m.Before = before
 	return m, nil
+}
+
+// Columns gives the columns that a query's table has, without reading a row.
+func (c *Coordinator) Columns(ctx context.Context, id string) ([]frame.Column, error) {
+	q, p, survey, err := c.surveyed(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := c.runs(ctx, q, survey)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := frame.ColumnsOf(p.shape(), columnsOf(runs))
+	if err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", q.ID, tableError(err))
+	}
+	return columns, nil
 }
 
 // manifest is that of a query without those that it goes on from; its columns are those of all.
 func (c *Coordinator) manifest(ctx context.Context, runs []run) (*messages.Manifest, error) {
-	q, survey := runs[0].query, runs[0].survey
+	q, survey := runs[len(runs)-1].query, runs[len(runs)-1].survey
 	p, err := c.open(ctx, q)
 	if err != nil {
 		return nil, err
@@ -47,7 +69,9 @@ func (c *Coordinator) manifest(ctx context.Context, runs []run) (*messages.Manif
 	if err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", q.ID, tableError(err))
 	}
-	spec, err := c.ports.Queries.LoadSpec(ctx, q)
+	asked := *p.spec
+	asked.Values = p.asked()
+	spec, err := asked.Encode()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +113,25 @@ func (c *Coordinator) manifest(ctx context.Context, runs []run) (*messages.Manif
 			span(&m.Requests, entry)
 		}
 	}
+	m.Citation = citation(m)
 	return m, nil
+}
+
+// citation says in a sentence what a methods section needs.
+func citation(m *messages.Manifest) string {
+	title := m.Service.Title
+	if title == "" {
+		title = m.Service.Name
+	}
+	retrieved := "retrieved"
+	if first, last := m.Requests.First.Format(time.DateOnly), m.Requests.Last.Format(time.DateOnly); !m.Requests.First.IsZero() {
+		retrieved += " " + first
+		if last != first {
+			retrieved += " to " + last
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s from %s with Braid %s (query %s, plan %.12s, definition %.12s).",
+		title, m.Service.Collection, retrieved, m.Service.BaseURL, m.Braid, m.Query.ID, m.Query.Plan, m.Service.Definition)
 }
 
 // span widens the time in which requests were sent.

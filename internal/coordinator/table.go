@@ -3,6 +3,7 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -28,6 +29,11 @@ func (e *Export) Close() error { return e.Table.Close() }
 // position becomes pending again, the query interrupted, and the error wraps messages.ErrDamaged. One that a newer Braid has
 // written is left alone, and the error wraps messages.ErrVersion.
 func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Export, error) {
+	return c.export(ctx, id, partial, func(*frame.Shape) {})
+}
+
+// export makes a table of a shape that may be changed before.
+func (c *Coordinator) export(ctx context.Context, id string, partial bool, change func(*frame.Shape)) (*Export, error) {
 	q, p, survey, err := c.surveyed(ctx, id)
 	if err != nil {
 		return nil, err
@@ -36,6 +42,9 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	case survey.Enough || partial:
 	case q.State == messages.Complete:
 		return nil, c.reopen(ctx, q, missing(q, survey))
+	case q.State.Active():
+		return nil, fmt.Errorf("query %s: %w: %d of %d chunks are, and it is %s; wait for its end (braid status %s), --partial takes what there is",
+			q.ID, query.ErrIncomplete, survey.Completed.Roots(), q.Chunks, q.State, q.ID)
 	default:
 		return nil, fmt.Errorf("query %s: %w: %d of %d chunks are, and it is %s; braid resume %s goes on, --partial takes what there is",
 			q.ID, query.ErrIncomplete, survey.Completed.Roots(), q.Chunks, q.State, q.ID)
@@ -47,6 +56,7 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	var damaged []lost
 	shape := p.shape()
 	shape.Runs = rowsOf(runs)
+	change(&shape)
 	table, err := frame.Build(ctx, shape, columnsOf(runs), c.allChunks(ctx, runs, &damaged), c.ports.Scratch)
 	if len(damaged) > 0 {
 		if err == nil {
@@ -57,7 +67,7 @@ func (c *Coordinator) Export(ctx context.Context, id string, partial bool) (*Exp
 	if err != nil {
 		return nil, fmt.Errorf("table of %s: %w", q.ID, tableError(err))
 	}
-	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, !survey.Enough)}
+	e := &Export{Query: q, Table: table, Survey: survey, Meta: metadata(q, table.Columns, !survey.Enough)}
 	return e, nil
 }
 
@@ -167,9 +177,12 @@ func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []mess
 }
 
 // metadata holds nothing that differs between two runs of one query, so that equal rows give equal files.
-func metadata(q *messages.Query, partial bool) map[string]string {
+func metadata(q *messages.Query, columns []frame.Column, partial bool) map[string]string {
 	meta := map[string]string{
 		"braid.service": q.Service, "braid.collection": q.Collection, "braid.url": q.URL, "braid.plan": q.Fingerprint,
+	}
+	if units := unitsOfColumns(columns); units != "" {
+		meta["braid.units"] = units
 	}
 	if q.Base != "" {
 		meta["braid.goes_on"] = "true" // the address asks only for what the last of several queries brought
@@ -178,4 +191,26 @@ func metadata(q *messages.Query, partial bool) map[string]string {
 		meta["braid.partial"] = "true"
 	}
 	return meta
+}
+
+// unitsOfColumns is a JSON object of the columns with units, for readers that see no metadata of columns: the unit, or {"column": NAME} where
+// another column has it.
+func unitsOfColumns(columns []frame.Column) string {
+	units := map[string]any{}
+	for _, c := range columns {
+		switch {
+		case c.Unit != "":
+			units[c.Name] = c.Unit
+		case c.UnitColumn != "":
+			units[c.Name] = map[string]string{"column": c.UnitColumn}
+		}
+	}
+	if len(units) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(units) // keys in bytewise order
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/braidhq/braid/internal/bus"
@@ -147,6 +148,11 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
+	if f == output.GeoJSON {
+		if err := l.checkGeometry(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	e, err := l.Export(ctx, id, partial)
 	if err != nil {
 		return nil, err
@@ -166,6 +172,19 @@ func (l *Local) Table(ctx context.Context, id, format string, partial bool, w io
 	done := table.Report
 	done.Summary = summary()
 	return &done, nil
+}
+
+// checkGeometry refuses at once what would be found out when all rows have been read.
+func (l *Local) checkGeometry(ctx context.Context, prefix string) error {
+	id, err := l.id(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	columns, err := l.engine.Columns(ctx, id)
+	if err == nil && !slices.ContainsFunc(columns, func(c frame.Column) bool { return c.Type == frame.Geometry }) {
+		err = fmt.Errorf("%w: %w; choose another format, or select one if the collection has it", query.ErrInvalid, output.ErrNoGeometry)
+	}
+	return err
 }
 
 // Ready tells whether the store can be reached.

@@ -75,6 +75,7 @@ func TestATableIsSummedUpInWhatAPersonAsksFirst(t *testing.T) {
 	want := &Summary{
 		From: "2024-01-01", To: "2024-01-03", Sites: 3, Whole: 1, Gappy: 2, Values: 9, Nulls: 1,
 		Statuses: []Tallied{{"Approved", 8}, {"Provisional", 2}}, Units: []Tallied{{"ft", 8}, {"m", 1}}, Newest: young,
+		NewestAt: time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC),
 	}
 	if diff := cmp.Diff(want, summed(t, daily(), rows...)); diff != "" {
 		t.Error(diff)

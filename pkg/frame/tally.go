@@ -64,3 +64,23 @@ func (t *Tally) add(v Value) {
 	}
 	t.Other++
 }
+
+// Tally counts the rows of the table, before finalize has renamed or cast a column, by the values of some columns.
+func (t *Table) Tally(ctx context.Context, tallies []*Tally) error {
+	columns := make([]int, len(tallies))
+	for i, tally := range tallies {
+		columns[i] = t.roles.place(tally.Column)
+		tally.Known = columns[i] != absentRole
+	}
+	for stored, err := range t.records(ctx) {
+		if err != nil {
+			return fmt.Errorf("count rows: %w", err)
+		}
+		for i, tally := range tallies {
+			if tally.Known {
+				tally.add(stored.row[columns[i]])
+			}
+		}
+	}
+	return nil
+}

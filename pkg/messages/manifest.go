@@ -13,13 +13,14 @@ type Manifest struct {
 	Braid    string           `json:"braid"` // version of the coordinator that tells it
 	Query    ManifestQuery    `json:"query"`
 	Service  ManifestService  `json:"service"`
-	Spec     json.RawMessage  `json:"spec"` // the query as it was submitted, with its values
-	Columns  []ManifestColumn `json:"columns"`
+	Spec     json.RawMessage  `json:"spec,omitempty"`     // the query as it was asked, with its values; of one with since, before it was narrowed
+	Citation string           `json:"citation,omitempty"` // a sentence for a list of references
+	Columns  []ManifestColumn `json:"columns,omitempty"`
 	Outputs  []ManifestOutput `json:"outputs,omitempty"` // files that it stands beside
 	Requests ManifestRequests `json:"requests"`
 	Chunks   []ManifestChunk  `json:"chunks"`                 // that have a result, in the order of the table
 	Missing  []Position       `json:"missing,omitempty"`      // the first of those that have none; Requests counts them
-	Base     *Manifest        `json:"goes_on_from,omitempty"` // of the query whose rows are of the table too
+	Before   []*Manifest      `json:"goes_on_from,omitempty"` // of the queries whose rows are of the table too, the oldest first; they repeat neither spec nor columns
 }
 
 // ManifestQuery names a query and what it is pinned to.

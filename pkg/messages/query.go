@@ -204,6 +204,7 @@ type Progress struct {
 	Waiting   int       `json:"waiting"`           // items with the workers or on the way to them
 	Rows      int64     `json:"rows"`
 	Pages     int64     `json:"pages"`
+	KeptPages int64     `json:"kept_pages,omitempty"`        // beside these, such as are stored of chunks without a result: a resume goes on behind them
 	Requests  int64     `json:"requests"`                    // as told by results, stored pages and interruptions
 	AtLeast   bool      `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
 	Bytes     int64     `json:"bytes"`                       // of rows, before compression
@@ -223,6 +224,7 @@ func (m *Progress) Validate() error {
 		checkCount("waiting", int64(m.Waiting)),
 		checkCount("rows", m.Rows),
 		checkCount("pages", m.Pages),
+		checkCount("kept_pages", m.KeptPages),
 		checkCount("requests", m.Requests),
 		checkCount("bytes", m.Bytes),
 	)

@@ -38,11 +38,15 @@ func (q *Query) Check(c *service.Collection, r *Resolved) strictyaml.Errors {
 		if err != nil {
 			problems = append(problems, q.PlaceOf(fmt.Sprintf("select[%d]", i)).Problem("%s", err))
 		}
+		if strings.Contains(note, "did you mean") && c.AsksForColumns() {
+			problems = append(problems, q.PlaceOf(fmt.Sprintf("select[%d]", i)).Problem("%s The service is asked for columns by name, and refuses what it does not know", note))
+			continue
+		}
 		if note = "select: " + note; note != "select: " && !slices.Contains(r.Notes, note) {
 			r.Notes = append(r.Notes, note)
 		}
 	}
-	if q.Since != nil && c.CheckValues(values) == nil {
+	if q.Since != nil {
 		if _, err := c.Narrowing(values, q.Since.Column); err != nil {
 			problems = append(problems, q.PlaceOf("since").Problem("%s", err))
 		}

@@ -100,3 +100,14 @@ func lineOf(n strictyaml.Node, key string) int {
 	}
 	return n.At(key).Line()
 }
+
+// Paths are the files that values come from, as they are written.
+func (s ValueSource) Paths() []string {
+	switch {
+	case s.File != nil:
+		return []string{s.File.Path}
+	case s.FromQuery != nil && !s.FromQuery.IsStored():
+		return []string{s.FromQuery.Query}
+	}
+	return nil
+}

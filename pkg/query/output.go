@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/strictyaml"
@@ -96,6 +97,7 @@ func (q *Query) setOutputs(n strictyaml.Node) {
 		case output.To == "": // told already
 		case output.Connection != "":
 			at.Fail("connection is for tables in PostgreSQL (to: postgres:TABLE); remove it")
+		case !slices.Contains(output.IfExists.Choices(), string(output.IfExists)): // told already
 		case !output.IfExists.ForFiles():
 			at.Fail("if_exists: %s is for tables in PostgreSQL (to: postgres:TABLE); allowed for files are fail, replace", output.IfExists)
 		case output.Format == "":

@@ -37,6 +37,7 @@ type Run struct {
 
 // walked is what is known of a walk over the pages of a position.
 type walked struct {
+	pages    int64 // stored
 	position messages.Position
 	requests int64
 	ended    bool
@@ -178,6 +179,7 @@ func (r *Run) Page(m *messages.Page) {
 		return
 	}
 	w.requests += int64(max(1, m.Requests))
+	w.pages++
 }
 
 // Sent tells the run how many requests a progress record of the query has counted: there were no fewer, whatever is stored of
@@ -294,5 +296,10 @@ func (r *Run) Progress(now time.Time) *messages.Progress {
 	p := r.progress
 	p.Completed, p.Split, p.Failed = r.done.Roots(), r.done.Splits(), len(r.failed)
 	p.Waiting, p.Updated, p.Requests = len(r.outstanding), now, r.requests()
+	for _, w := range r.walks {
+		if !w.ended && r.done.of(w.position) == noResult {
+			p.KeptPages += w.pages
+		}
+	}
 	return &p
 }

@@ -84,3 +84,8 @@ func (c *Collection) stored(wanted []string) (columns []string, ok bool) {
 	}
 	return columns, true
 }
+
+// AsksForColumns tells whether requests name the columns that are wanted.
+func (c *Collection) AsksForColumns() bool {
+	return slices.ContainsFunc(c.params, func(p Parameter) bool { return p.Type == TypeColumns })
+}

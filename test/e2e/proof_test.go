@@ -98,6 +98,47 @@ func TestRulesOfVerifyThatDoNotHoldEndTheRunWithAnError(t *testing.T) {
 	d.write("none.yaml", text+"verify: {coverage: require}\n")
 	d.run("run", "none.yaml", "-o", "all.csv").mustExit(t, 0)
 	d.write("old.yaml", strings.ReplaceAll(strings.ReplaceAll(text, "2023-10-01", "1800-01-01"), "2024-09-30", "1800-01-02")+"verify: {coverage: require}\n")
-	d.run("run", "old.yaml", "-o", "old.csv").mustExit(t, 3).mustSay(t, "values asked for without all of its rows")
+	d.run("run", "old.yaml", "-o", "old.csv").mustExit(t, 3).mustSay(t, "4 values without all rows, the first is")
 	d.run("run", file, "-o", "plain.csv").mustExit(t, 0)
+}
+
+func TestWhatStandsBesideATableTakesThePlaceOfNothingElse(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{})
+	d := newDesk(t, up)
+	d.queryFile("q.yaml", 2, 1)
+	d.run("run", "q.yaml", "-o", "flow.parquet", "-o", "flow.coverage.csv").mustExit(t, 2).mustSay(t, "is a table to be written itself")
+	d.run("run", "q.yaml", "-o", "y.csv", "-o", "./y.csv").mustExit(t, 2).mustSay(t, "written twice")
+	d.write("pre.manifest.json", "{}")
+	d.run("run", "q.yaml", "-o", "pre.csv").mustExit(t, 2).mustSay(t, "nothing that braid wrote")
+	d.write("in.coverage.csv", "parameter,value,state,rows\nx,"+siteName(0)+",rows,1\n")
+	d.write("again.yaml", strings.ReplaceAll(string(d.read("q.yaml")), "monitoring_location_id: ["+siteName(0)+", "+siteName(1)+"]", "monitoring_location_id: {file: in.coverage.csv, column: value}"))
+	d.run("run", "again.yaml", "-o", "in.parquet").mustExit(t, 2).mustSay(t, "the query reads it")
+	d.run("run", "again.yaml", "-o", "out.parquet").mustExit(t, 0)
+	d.run("results", "-o", "out.csv").mustExit(t, 0)
+	if m := manifestIn(t, d.read("out.manifest.json")); len(m.Outputs) != 2 || m.Outputs[1].Path != "out.parquet" {
+		t.Errorf("%+v", m.Outputs)
+	}
+	d.run("run", "q.yaml", "-o", "out.csv").mustExit(t, 0).mustSay(t, "proved out.parquet too")
+}
+
+func TestTheCoverageOfTheFirstRowsPromisesNothingOfTheOthers(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{})
+	d := newDesk(t, up)
+	d.queryFile("q.yaml", 3, 0)
+	d.write("first.yaml", string(d.read("q.yaml"))+"max_rows: 400\nverify: {coverage: require}\n")
+	d.run("run", "first.yaml", "-o", "t.csv").mustExit(t, 3)
+	coverage := string(d.read("t.coverage.csv"))
+	if strings.Contains(coverage, ",empty,") || strings.Contains(coverage, siteName(1)+",rows,") {
+		t.Errorf("the coverage of a table that is cut says\n%s", coverage)
+	}
+}
+
+func TestAQueryThatIsKeptIsToldOfWhenItIsRunAnew(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{Quota: simulator.Quota{Limit: 2, Window: time.Hour}})
+	d := newDesk(t, up)
+	o := d.run("run", d.queryFile("q.yaml", 6, 3), "-o", "t.csv").mustExit(t, 75)
+	d.run("run", "q.yaml", "-o", "t.csv").mustExit(t, 75).mustSay(t, "query "+idIn(o)+" asks the same, and 2 of its 3 chunks are kept: braid resume "+idIn(o))
 }

@@ -28,7 +28,7 @@ func TestARunWithSinceAsksOnlyForWhatIsYoungerAndGivesTheWholeTable(t *testing.T
 	first := d.run("run", d.until("q.yaml", "2024-03-31", since), "-o", "grown.csv").mustExit(t, 0)
 	before := len(up.Requests())
 	second := d.run("run", d.until("q.yaml", "2024-09-30", since), "-o", "grown.csv", "-o", "grown.parquet").mustExit(t, 0)
-	second.mustSay(t, "goes on from query "+idIn(first)+", whose newest row is of 2024-03-31", "renewed  36 rows of earlier runs",
+	second.mustSay(t, "goes on from query "+idIn(first)+", whose newest row is of 2024-03-31", "renewed  36 rows of earlier runs, in all,",
 		"6 asked: 6 with data", "6 sites without gaps")
 	asked := up.Requests()[before:]
 	for _, e := range asked {
@@ -37,9 +37,10 @@ func TestARunWithSinceAsksOnlyForWhatIsYoungerAndGivesTheWholeTable(t *testing.T
 		}
 	}
 	d.mustEqual("grown.csv", d.read("whole.csv"))
+	d.mustEqual("grown.coverage.csv", d.read("whole.coverage.csv"))
 	var m messages.Manifest
-	if err := json.Unmarshal(d.read("grown.manifest.json"), &m); err != nil || m.Base == nil || m.Base.Query.ID != idIn(first) || len(m.Base.Chunks) == 0 {
-		t.Errorf("the manifest does not tell of the run before: %v %+v", err, m.Base)
+	if err := json.Unmarshal(d.read("grown.manifest.json"), &m); err != nil || len(m.Before) != 1 || m.Before[0].Query.ID != idIn(first) || len(m.Before[0].Chunks) == 0 {
+		t.Errorf("the manifest does not tell of the run before: %v %+v", err, m.Before)
 	}
 
 	before = len(up.Requests())
@@ -80,4 +81,32 @@ func TestAQueryWithSinceGoesOnOnlyFromItsLike(t *testing.T) {
 		d.run("run", d.until("bad.yaml", "2024-03-31", "since: {column: "+column+"}\n"), "-o", "c.csv").mustExit(t, 2).mustSay(t, why, "bad.yaml:")
 	}
 	d.run("run", d.until("bad.yaml", "2024-03-31", since+"max_rows: 5\n"), "-o", "c.csv").mustExit(t, 2).mustSay(t, "max_rows leaves some out")
+}
+
+func TestARunWithSinceNeverHasMoreThanIsAsked(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{})
+	d := newDesk(t, up)
+	const since = "since: {column: time, overlap: 5d}\n"
+	d.run("run", d.until("q.yaml", "2024-03-31", since), "-o", "a.csv").mustExit(t, 0)
+	if o := d.run("run", d.until("q.yaml", "2024-01-31", since), "-o", "b.csv").mustExit(t, 0); !strings.Contains(o.stderr, "it asks for all") {
+		t.Errorf("an earlier end goes on from a later one:\n%s", o.stderr)
+	}
+	if rows := len(readCSV(t, d.read("b.csv"))); rows != 6*(31+30+31+31) {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// The interval of time grows with each day, and what is narrowed is another one.
+func TestARunWithSinceLetsAnotherIntervalGrowWithTheDays(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, simulator.Config{})
+	d := newDesk(t, up)
+	const since = "since: {column: last_modified, overlap: 2d}\n"
+	d.run("run", d.until("q.yaml", "today", since), "-o", "a.csv").mustExit(t, 0)
+	d.run("run", "q.yaml", "-o", "a.csv").mustExit(t, 0).mustSay(t, "goes on from query")
+	d.run("run", d.until("q.yaml", "2024-01-31", since), "-o", "b.csv").mustExit(t, 0)
+	if o := d.run("run", d.until("q.yaml", "2024-02-29", since), "-o", "b.csv").mustExit(t, 0); strings.Contains(o.stderr, "goes on from") {
+		t.Errorf("days that were over long ago are not younger by last_modified:\n%s", o.stderr)
+	}
 }

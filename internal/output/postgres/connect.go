@@ -72,13 +72,19 @@ func (t Target) connect(ctx context.Context) (*pgx.Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	where := fmt.Sprintf("%s, database %s, user %s (%s)", address(cfg), cfg.Database, cfg.User, t.Named)
+	database := cfg.Database
+	if database == "" {
+		database = cfg.User // as the server takes it
+	}
+	where := fmt.Sprintf("%s, database %s, user %s (%s)", address(cfg), database, cfg.User, t.Named)
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {
 		return nil, t.fail(ErrUnreachable, err, "cannot connect to %s: %s; see that the server runs and can be reached from here, or correct the connection", where, cause(err))
 	}
 	kind, advice := ErrUnreachable, "correct the connection, or try again later"
 	switch {
+	case strings.HasPrefix(server.Code, "28") && cfg.Password == "":
+		kind, advice = ErrCredentials, "no password was given: write it into the connection, PGPASSWORD or ~/.pgpass"
 	case strings.HasPrefix(server.Code, "28"):
 		kind, advice = ErrCredentials, "correct the user or the password of the connection (a password may stand in ~/.pgpass)"
 	case server.Code == "3D000":
