@@ -36,6 +36,10 @@ func (c *chunk) runWatched(ctx context.Context, deliveries int) error {
 	if deliveries < suspectFrom {
 		return c.run(ctx)
 	}
+	// One that is done and was not acknowledged need not wait for its turn.
+	if have, err := c.w.ports.Results.HasResult(ctx, c.item.Query, c.item.Position); err != nil || have {
+		return err
+	}
 	if err := c.w.turn.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
 	}
