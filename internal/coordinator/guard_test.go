@@ -119,3 +119,28 @@ func TestTheMostFrequentFailureSpeaksWithItsLowestPosition(t *testing.T) {
 		t.Errorf("%+v, %+v", stop, stop.Tripped)
 	}
 }
+
+func TestOnlyTheChunksThatTheUpstreamFailedInThisRunCount(t *testing.T) {
+	g, err := newGuard(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := func(run int, class string) *messages.ResultHeader {
+		return &messages.ResultHeader{Run: run, Position: "1", Outcome: messages.OutcomeFailed, Failure: &messages.Failure{Class: class, Status: 400}}
+	}
+	for range 100 {
+		for _, h := range []*messages.ResultHeader{
+			failed(1, "bad_request"), failed(2, messages.ClassPoison), {Run: 2, Position: "2", Outcome: messages.OutcomeSplit},
+			{Run: 1, Position: "3", Outcome: messages.OutcomeRows},
+		} {
+			if stop := g.result(h); stop != nil {
+				t.Fatalf("%+v trips: %+v", h, stop)
+			}
+		}
+	}
+	for i := range 20 {
+		if stop := g.result(failed(2, "bad_request")); (stop != nil) != (i == 19) {
+			t.Errorf("failure %d of this run: %+v", i+1, stop)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,17 @@ func (r *rig) tossed(times, n int) {
 			}
 		}
 	}
+}
+
+// inHand counts the items that are with workers.
+func (r *rig) inHand() int {
+	r.t.Helper()
+	consumer, err := r.js.Consumer(r.t.Context(), "ITEMS", "rivers")
+	if err != nil {
+		r.t.Error(err)
+		return 0
+	}
+	return consumer.CachedInfo().NumAckPending
 }
 
 // begun writes down runs of a position that were begun and not ended.
@@ -102,7 +114,19 @@ func TestWhatIsHandedBackOftenIsRunLikeAnyOther(t *testing.T) {
 	r.publish(items(4)...)
 	r.tossed(8, 4)
 	r.begun(0, 7, 3) // of another run
+	var came atomic.Int32
+	second := make(chan struct{})
 	script := testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {
+		switch came.Add(1) {
+		case 1: // it leaves the others time to come, which they must not
+			testkit.Until(t, "all items are in the worker's hands", func() bool { return r.inHand() == 4 })
+			select {
+			case <-second:
+			case <-time.After(200 * time.Millisecond):
+			}
+		case 2:
+			close(second)
+		}
 		for i := range 4 {
 			if strings.Contains(c.Task, `:`+string(rune('0'+i))) && len(r.accused(i)) != 1 {
 				t.Errorf("position %d is run, and %+v were begun", i, r.accused(i))
