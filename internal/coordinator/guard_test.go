@@ -110,9 +110,13 @@ func TestARefusedStoreIsNotTheUpstreamsFailure(t *testing.T) {
 
 func TestTheMostFrequentFailureSpeaksWithItsLowestPosition(t *testing.T) {
 	window := []ended{
-		{position: "9", failed: true, status: 503, message: "down"}, {position: "8", failed: true, status: 503}, {position: "1"},
-		{position: "7", failed: true, class: "bad_request", status: 400, message: "seven"}, {position: "5", failed: true, class: "not_found", status: 404},
-		{position: "6", failed: true, class: "bad_request", status: 400, message: "six", hint: "mend it"}, {position: "10", failed: true, status: 503},
+		{position: "9", failed: true, status: 503, message: "down"},
+		{position: "8", failed: true, status: 503},
+		{position: "1"},
+		{position: "7", failed: true, class: "bad_request", status: 400, message: "seven"},
+		{position: "5", failed: true, class: "not_found", status: 404},
+		{position: "6", failed: true, class: "bad_request", status: 400, message: "six", hint: "mend it"},
+		{position: "10", failed: true, status: 503},
 	}
 	stop := stopOf(window)
 	if stop.Position != "6" || stop.Class != "bad_request" || stop.Hint != "mend it" || stop.Tripped.Ended != 7 || stop.Tripped.Failed != 6 || stop.Tripped.Alike != 2 {

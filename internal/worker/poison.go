@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (c *chunk) runWatched(ctx context.Context, deliveries int) error {
 	if len(before) >= maxKills {
 		return c.commitFailure(ctx, poisoned(before, deliveries, c.item.Asks))
 	}
-	c.log.Warn("the item came back without a word more than once; it is run by itself", "deliveries", deliveries, "begun and not ended", len(before))
+	c.log.Warn("the item came back without a word more than once; it is run by itself", "deliveries", deliveries, "begun_and_not_ended", len(before))
 	err = c.run(ctx)
 	// Not deferred: a panic that ends the process is no orderly end.
 	c.clear(ctx, run.Attempt)
@@ -74,7 +75,7 @@ func (c *chunk) accuse(ctx context.Context, run messages.Begun) (before []messag
 		if len(before) >= maxKills {
 			return nil
 		}
-		s.Begun = append(before[:len(before):len(before)], run)
+		s.Begun = append(slices.Clone(before), run)
 		return &s
 	})
 	return before, err
