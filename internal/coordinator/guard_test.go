@@ -134,7 +134,8 @@ func TestOnlyTheChunksThatTheUpstreamFailedInThisRunCount(t *testing.T) {
 	}
 	for range 100 {
 		for _, h := range []*messages.ResultHeader{
-			failed(1, "bad_request"), failed(2, messages.ClassPoison), {Run: 2, Position: "2", Outcome: messages.OutcomeSplit},
+			failed(1, "bad_request"), failed(2, messages.ClassPoison),
+			{Run: 2, Position: "2", Outcome: messages.OutcomeSplit},
 			{Run: 1, Position: "3", Outcome: messages.OutcomeRows},
 		} {
 			if stop := g.result(h); stop != nil {
