@@ -96,6 +96,9 @@ func (a *app) notComplete(s *messages.Status) error {
 func (a *app) because(q *messages.Query) int {
 	stop := q.Stop
 	switch {
+	case q.State == messages.Failed && stop.Kind == messages.StopBreaker:
+		a.line("error", "%s", failureText(stop))
+		return exitIncomplete
 	case q.State == messages.Failed:
 		a.line("error", "chunk %s failed: %s", stop.Position, failureText(stop))
 		if stop.Class == string(service.ClassAuth) {
@@ -111,6 +114,9 @@ func (a *app) because(q *messages.Query) int {
 	case stop.Kind == messages.StopDrained:
 		a.line("stopped", "%s", stop.Reason)
 		return exitInterrupted
+	case stop.Kind == messages.StopRetried:
+		a.line("stopped", "%s", stop.Reason)
+		return exitIncomplete
 	case stop.Kind == messages.StopDamaged:
 		a.line("error", "%s", stop.Reason)
 		return exitIncomplete
@@ -163,10 +169,13 @@ func (a *app) nextSteps(q *messages.Query) []step {
 	case messages.Cancelled:
 		return []step{{"continue", resume}, {"remove", "braid rm " + q.ID + a.whereHint()}}
 	case messages.Failed:
-		return failedSteps(q, resume)
+		return append(failedSteps(q, resume), step{"failed", "braid failed " + q.ID + a.whereHint() + " lists what failed"})
 	case messages.Interrupted:
 		if q.ResumesByItself() {
 			return nil
+		}
+		if q.Stop != nil && q.Stop.Kind == messages.StopBreaker && q.Stop.Hint != "" {
+			return []step{{"do", q.Stop.Hint}, {"continue", resume}}
 		}
 		return []step{{"continue", resume}}
 	case messages.Running, messages.Stopping:
@@ -189,6 +198,9 @@ func failedSteps(q *messages.Query, resume string) []step {
 	}
 	if stop.Hint != "" {
 		do = stop.Hint + "; " + do
+	}
+	if stop.Kind == messages.StopBreaker {
+		return []step{{"do", do}, {"again", resume + " tries again as it is"}}
 	}
 	return []step{{"do", do}, {"again", resume + " tries this one again as it is"}}
 }

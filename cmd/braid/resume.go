@@ -13,9 +13,9 @@ import (
 )
 
 func (a *app) resumeCommand() *cobra.Command {
-	var out []string
-	var format string
-	var wait bool
+	how := &goOn{again: func(ctx context.Context, s *session, id string, upTo *time.Duration) (*messages.Query, error) {
+		return s.Resume(ctx, id, upTo)
+	}}
 	cmd := &cobra.Command{
 		Use:   "resume [ID]",
 		Short: "Go on with a query: run only what has no result, and write its table",
@@ -23,29 +23,43 @@ func (a *app) resumeCommand() *cobra.Command {
 
 ` + exitHelp,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			targets, err := a.parseTargets(out, format)
-			if err != nil {
-				return err
-			}
-			if err := a.checkEmbedded(); err != nil {
-				return err
-			}
-			if a.origins["service-url"] == settings.FromFlag {
-				a.line("note", "--service-url is not used: a query keeps the address that it was begun with")
-			}
-			return a.resume(cmd.Context(), first(args), targets, wait)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.goOn(cmd, first(args), how) },
 	}
+	a.goOnFlagsOn(cmd, how)
+	return cmd
+}
+
+// goOn is how a query that stopped is run further.
+type goOn struct {
+	out    []string
+	format string
+	wait   bool
+	again  func(ctx context.Context, s *session, id string, waitUpTo *time.Duration) (*messages.Query, error)
+}
+
+func (a *app) goOnFlagsOn(cmd *cobra.Command, how *goOn) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&out, "output", "o", nil, "file to write; - is stdout; may be given several times")
-	flags.StringVar(&format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
+	flags.StringArrayVarP(&how.out, "output", "o", nil, "file to write; - is stdout; may be given several times")
+	flags.StringVar(&how.format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.emptyFlagOn(flags)
 	a.tableOnlyFlagOn(flags)
 	a.postgresFlagsOn(flags)
-	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
+	flags.BoolVar(&how.wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
-	return cmd
+}
+
+func (a *app) goOn(cmd *cobra.Command, id string, how *goOn) error {
+	targets, err := a.parseTargets(how.out, how.format)
+	if err != nil {
+		return err
+	}
+	if err := a.checkEmbedded(); err != nil {
+		return err
+	}
+	if a.origins["service-url"] == settings.FromFlag {
+		a.line("note", "--service-url is not used: a query keeps the address that it was begun with")
+	}
+	return a.resume(cmd.Context(), id, targets, how)
 }
 
 func first(args []string) string {
@@ -55,7 +69,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-func (a *app) resume(ctx context.Context, id string, targets []target, wait bool) error {
+func (a *app) resume(ctx context.Context, id string, targets []target, how *goOn) error {
 	started := time.Now()
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
 		status, err := s.unfinished(ctx, id)
@@ -86,10 +100,10 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 			return err
 		}
 		upTo := time.Duration(0)
-		if wait {
+		if how.wait {
 			upTo = forever
 		}
-		q, err := s.Resume(ctx, status.Query.ID, &upTo)
+		q, err := how.again(ctx, s, status.Query.ID, &upTo)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ func layers() []layer {
 		{"pkg/lease", []string{"pkg/messages"}},
 		{"pkg/lease/leasetest", []string{"pkg/lease", "pkg/messages"}},
 		{"pkg/retry", []string{"pkg/messages"}},
+		{"pkg/breaker", nil},
 		{"pkg/resume", []string{"pkg/messages"}},
 
 		{"internal/coordinator", []string{pure}},

@@ -160,6 +160,9 @@ func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
 			return err
 		}
 	}
+	if err := b.removeSuspects(ctx, q.ID); err != nil {
+		return err
+	}
 	if err := b.remove(ctx, bucketQueries, progressKey+q.ID); err != nil {
 		return err
 	}

@@ -142,37 +142,23 @@ func (c *Coordinator) Resume(ctx context.Context, id string, opts ResumeOptions)
 		if q.State == messages.Complete {
 			return q, fmt.Errorf("resume %s: %w: it is complete", id, query.ErrState)
 		}
-		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo)
+		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo, nil)
 		if !errors.Is(err, messages.ErrConflict) {
 			return s.query, err
 		}
 	}
 }
 
-func (c *Coordinator) resume(ctx context.Context, s seen, waitUpTo *time.Duration) (seen, error) {
+// resume begins a further run of all that has no result; only is what a run by itself goes on being limited to.
+func (c *Coordinator) resume(ctx context.Context, s seen, waitUpTo *time.Duration, only []messages.Position) (seen, error) {
+	if !s.query.State.Active() {
+		return c.begin(ctx, s, waitUpTo, only)
+	}
+	if waitUpTo == nil || *waitUpTo == s.query.WaitUpTo {
+		return s, nil
+	}
 	q := *s.query
-	if waitUpTo != nil {
-		q.WaitUpTo = *waitUpTo
-	}
-	if q.State.Active() {
-		if q.WaitUpTo == s.query.WaitUpTo {
-			return s, nil
-		}
-	} else {
-		p, err := c.open(ctx, s.query)
-		if err != nil {
-			return s, err
-		}
-		if err := c.ensureService(ctx, p, q.ID); err != nil {
-			return s, err
-		}
-		// What an earlier run queued is taken back before the next one begins, so that no item of it is left.
-		if err := c.ports.Items.PurgeItems(ctx, q.Service, q.ID); err != nil {
-			return s, err
-		}
-		q.State, q.Stop, q.Run = messages.Running, nil, q.Run+1
-	}
-	q.Updated = c.ports.Now()
+	q.WaitUpTo, q.Updated = *waitUpTo, c.ports.Now()
 	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
 	if err != nil {
 		return s, fmt.Errorf("resume %s: %w", q.ID, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/resume"
 )
 
@@ -32,6 +33,7 @@ type driver struct {
 	recheck bool                                // items may be with workers already, from a coordinator before this one
 	newer   *messages.Stop                      // a result that this build cannot read: the run cannot go on
 	kept    map[string]struct{}                 // attempts and walks whose parts and pages are a result's
+	guard   *guard
 
 	place
 
@@ -56,10 +58,14 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	if err != nil {
 		return s, err
 	}
+	watch, err := newGuard(s.query.Run)
+	if err != nil {
+		return s, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &driver{
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
-		run:  resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p)),
+		run: resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p, s.query)), guard: watch,
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
 		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{},
 	}
@@ -81,10 +87,10 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	return d.at, err
 }
 
-func (c *Coordinator) limits(p *pinned) resume.Limits {
+func (c *Coordinator) limits(p *pinned, q *messages.Query) resume.Limits {
 	return resume.Limits{
 		Window: max(16, 3*p.slots), DrainFor: (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
-		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows,
+		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows, Finish: p.spec.Run.OnFailure == query.FailureFinish, Only: q.Only,
 	}
 }
 
@@ -192,6 +198,7 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 		return d.takeInResult(ctx, m)
 	case *messages.Interruption:
 		d.run.Interruption(m, d.c.ports.Now())
+		d.guard.interruption(m)
 		if !d.run.Outstanding(m.Position) {
 			d.forget(m.Position)
 		}
@@ -220,6 +227,9 @@ func (d *driver) takeInResult(ctx context.Context, m *messages.ResultHeader) err
 		d.log.Warn("a result of a position that no split makes is left alone until there is one", "position", m.Position)
 	}
 	keep := d.run.Result(m)
+	if stop := d.guard.result(m); stop != nil && keep {
+		d.run.Trip(stop, d.c.ports.Now())
+	}
 	if m.Outcome == messages.OutcomeSplit {
 		delete(d.items, m.Position) // its chunk is what its children are made of
 	} else {
@@ -303,7 +313,7 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 				return true, d.superseded(ctx, err)
 			}
 		case resume.Settle:
-			return true, d.settle(ctx, action)
+			return true, d.settle(ctx, d.guard.conclude(action))
 		}
 	}
 }

@@ -172,7 +172,7 @@ func (c *Coordinator) waitAndResume(ctx context.Context, s seen, box <-chan seen
 		return changed, nil
 	case <-timer.C:
 	}
-	resumed, err := c.resume(ctx, s, nil)
+	resumed, err := c.resume(ctx, s, nil, s.query.Only)
 	if errors.Is(err, messages.ErrConflict) {
 		return c.reload(ctx, s)
 	}

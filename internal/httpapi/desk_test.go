@@ -50,6 +50,17 @@ func (d *desk) Resume(_ context.Context, id string, waitUpTo *time.Duration) (*m
 	return sampleQuery(), d.err
 }
 
+func (d *desk) Retry(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	d.note("retry " + id)
+	d.waitUpTo = waitUpTo
+	return sampleQuery(), d.err
+}
+
+func (d *desk) Failures(_ context.Context, id string) (*messages.Failures, error) {
+	d.note("failures " + id)
+	return &messages.Failures{V: 1, Query: "q1", State: messages.Failed, Failures: []messages.FailedChunk{{Position: "3", Class: "bad_request"}}}, d.err
+}
+
 func (d *desk) Cancel(_ context.Context, id string) (*messages.Query, error) {
 	d.note("cancel " + id)
 	return sampleQuery(), d.err

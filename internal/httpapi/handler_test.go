@@ -31,6 +31,8 @@ func TestEachRouteAsksItsPort(t *testing.T) {
 		"latest status": {"GET", "/v1/queries/latest", "", 200, "status "},
 		"coverage":      {"GET", "/v1/queries/q1/coverage", "", 200, "coverage q1"},
 		"manifest":      {"GET", "/v1/queries/q1/manifest", "", 200, "manifest q1"},
+		"failures":      {"GET", "/v1/queries/q1/failures", "", 200, "failures q1"},
+		"retry":         {"POST", "/v1/queries/q1/resume", `{"failed": true}`, 200, "retry q1"},
 		"remove":        {"DELETE", "/v1/queries/q1", "", 204, "remove q1"},
 		"resume":        {"POST", "/v1/queries/q1/resume", "", 200, "resume q1"},
 		"cancel":        {"POST", "/v1/queries/q1/cancel", "", 200, "cancel q1"},

@@ -19,6 +19,8 @@ type Commands interface {
 	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
 	// Resume runs again what has no result. A nil waitUpTo leaves the longest pause as it was.
 	Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	// Retry runs again only the chunks that have failed.
+	Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
 	Cancel(ctx context.Context, id string) (*messages.Query, error)
 	Remove(ctx context.Context, id string) error
 }
@@ -30,6 +32,8 @@ type Views interface {
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
 	// Coverage says what came of each value that a query asks for.
 	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
+	// Failures lists the chunks that have failed.
+	Failures(ctx context.Context, id string) (*messages.Failures, error)
 	// Manifest proves a query's table.
 	Manifest(ctx context.Context, id string) (*messages.Manifest, error)
 	// Ready tells whether commands can be carried out.

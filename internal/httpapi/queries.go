@@ -70,8 +70,9 @@ func (a *api) routeQueries() {
 	huma.Register(a.huma, a.operation("show-query", http.MethodGet, queryPath, "Show where a query stands"), a.show)
 	huma.Register(a.huma, a.operation("cover-query", http.MethodGet, coverPath, "Tell what came of each value that a query asks for"), a.cover)
 	huma.Register(a.huma, a.operation("prove-query", http.MethodGet, provePath, "Prove a query's table: what was asked, each request that brought rows, and their digests"), a.prove)
+	a.routeFailures()
 	huma.Register(a.huma, a.operation("remove-query", http.MethodDelete, queryPath, "Remove a query that is not active, with its results"), a.remove)
-	huma.Register(a.huma, a.operation("resume-query", http.MethodPost, resumePath, "Run again what has no result"), a.resume)
+	huma.Register(a.huma, a.operation("resume-query", http.MethodPost, resumePath, "Run again what has no result, or only what has failed"), a.resume)
 	describeBody[contract.Resume](a, resumePath, false)
 	huma.Register(a.huma, a.operation("cancel-query", http.MethodPost, cancelPath, "Stop a query; completed work is kept"), a.cancel)
 }
@@ -156,7 +157,11 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if err != nil {
 		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)
 	}
-	q, err := a.ports.Commands.Resume(ctx, id, (*time.Duration)(body.WaitUpTo))
+	run := a.ports.Commands.Resume
+	if body.Failed {
+		run = a.ports.Commands.Retry
+	}
+	q, err := run(ctx, id, (*time.Duration)(body.WaitUpTo))
 	return a.changed("resume query", q, err)
 }
 

@@ -5,6 +5,7 @@
 // What an item can end as, and what becomes of it:
 //
 //	result committed, or one was there   acknowledged
+//	its workers died of it (poison.go)   committed as a failed result, acknowledged
 //	failure (deterministic)              committed as a failed result, acknowledged
 //	too large, and can be divided        committed as a split, acknowledged
 //	interruption (quota, service, stop)  published as an event, acknowledged: a resume asks again

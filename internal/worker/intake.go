@@ -172,7 +172,7 @@ func (in *intake) handle(work context.Context, d Delivery) {
 	in.worker.busy.add(1)
 	defer in.worker.busy.add(-1)
 	alive := in.keepAlive(d)
-	err := newChunk(in, d).run(work)
+	err := newChunk(in, d).runWatched(work, d.Deliveries())
 	alive()
 
 	var stopped *interrupted

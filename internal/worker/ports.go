@@ -13,6 +13,7 @@ import (
 type Delivery interface {
 	Item() *messages.Item
 	Redelivered() bool
+	Deliveries() int                // of the item, this one included
 	Done(ctx context.Context) error // waits until the item is removed
 	HandBack() error                // puts it back at once
 	InProgress() error              // restarts the queue's patience
@@ -64,11 +65,19 @@ type Results interface {
 // Records is what all processes share. The watches call back with what is there and with each change, and return when ctx
 // ends or when the watch is lost.
 type Records interface {
+	Suspects
 	WatchServices(ctx context.Context, on func(*messages.Service, error)) error
 	WatchGates(ctx context.Context, on func(*messages.Gate, error)) error
 	WatchQueries(ctx context.Context, on func(id string, q *messages.Query, revision uint64, err error), caughtUp func()) error
 	CloseGate(ctx context.Context, g *messages.Gate) error
 	SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Duration) error
+}
+
+// Suspects remembers which runs of a position have begun and not ended, of positions whose items came back without a word.
+type Suspects interface {
+	// UpdateSuspect changes a position's record by compare-and-set; edit sees nil when there is none, and returns nil to leave
+	// it. A record is kept for days at least.
+	UpdateSuspect(ctx context.Context, query string, p messages.Position, edit func(*messages.Suspect) *messages.Suspect) error
 }
 
 // Upstream is what the worker needs to run items of one collection.

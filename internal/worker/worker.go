@@ -67,6 +67,7 @@ type Worker struct {
 	board    *board
 	recorder *recorder
 	room     *semaphore.Weighted // Concurrency tokens, one per item in hand
+	turn     *semaphore.Weighted // of the suspects: one at a time
 	busy     counter
 }
 
@@ -80,7 +81,7 @@ func New(cfg Config, ports Ports) (*Worker, error) {
 	return &Worker{
 		cfg: cfg, ports: ports, log: log, board: newBoard(),
 		recorder: newRecorder(cfg.ID, ports.Results, log),
-		room:     semaphore.NewWeighted(int64(cfg.Concurrency)),
+		room:     semaphore.NewWeighted(int64(cfg.Concurrency)), turn: semaphore.NewWeighted(1),
 	}, nil
 }
 

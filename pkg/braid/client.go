@@ -120,11 +120,20 @@ func (c *Client) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSumm
 
 // Resume runs again what has no result. A nil waitUpTo leaves the longest pause as it was.
 func (c *Client) Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	return c.resume(ctx, id, contract.Resume{WaitUpTo: (*query.Duration)(waitUpTo)})
+}
+
+// Retry runs again only the chunks that have failed. A nil waitUpTo leaves the longest pause as it was.
+func (c *Client) Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	return c.resume(ctx, id, contract.Resume{WaitUpTo: (*query.Duration)(waitUpTo), Failed: true})
+}
+
+func (c *Client) resume(ctx context.Context, id string, how contract.Resume) (*messages.Query, error) {
 	path, err := queryPath(id, "/resume")
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(contract.Resume{WaitUpTo: (*query.Duration)(waitUpTo)})
+	body, err := json.Marshal(how)
 	if err != nil {
 		return nil, fmt.Errorf("encode resume: %w", err)
 	}
@@ -166,6 +175,15 @@ func (c *Client) Coverage(ctx context.Context, id string) (*messages.Coverage, e
 		return nil, err
 	}
 	return call(ctx, c, http.MethodGet, path, nil, maxListBytes, messages.DecodeCoverage)
+}
+
+// Failures lists the chunks that have failed, the lowest position first.
+func (c *Client) Failures(ctx context.Context, id string) (*messages.Failures, error) {
+	path, err := queryPath(id, "/failures")
+	if err != nil {
+		return nil, err
+	}
+	return call(ctx, c, http.MethodGet, path, nil, maxListBytes, messages.DecodeFailures)
 }
 
 // Manifest proves the query's table.

@@ -77,6 +77,22 @@ func (d *desk) Manifest(_ context.Context, id string) (*messages.Manifest, error
 	return sampleManifest(), d.err
 }
 
+func (d *desk) Failures(_ context.Context, id string) (*messages.Failures, error) {
+	d.note("failures %s", id)
+	return sampleFailures(), d.err
+}
+
+func (d *desk) Retry(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	d.note("retry %s %v", id, waitUpTo != nil)
+	return sampleQuery(), d.err
+}
+
+func sampleFailures() *messages.Failures {
+	return &messages.Failures{V: 1, Query: "q1", State: messages.Failed, Failures: []messages.FailedChunk{{
+		Position: "3.1", Class: "bad_request", Status: 400, Message: "no such site", Asks: "site: a", Requests: 2, Run: 1, Worker: "w1", At: time.Unix(5, 0).UTC(),
+	}}}
+}
+
 func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error) {
 	d.note("coverage %s", id)
 	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
@@ -157,6 +173,8 @@ func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
 		"plan flows":        func(c *braid.Client) (any, error) { return c.Plan(ctx, sampleSpec()) },
 		"resume q1 true":    func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", &hour) },
 		"resume q1 false":   func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
+		"retry q1 true":     func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &hour) },
+		"failures q1":       func(c *braid.Client) (any, error) { return c.Failures(ctx, "q1") },
 		"cancel q1":         func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
 		"remove q1":         func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
 		"status q1":         func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
@@ -174,7 +192,7 @@ func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	answers := map[string]any{
 		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(),
 		"statuses": []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, "table": &report,
-		"manifest": sampleManifest(),
+		"manifest": sampleManifest(), "retry": sampleQuery(), "failures": sampleFailures(),
 		"coverage": &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}},
 	}
 	for asked, call := range calls(t.Context()) {

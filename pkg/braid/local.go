@@ -21,6 +21,8 @@ import (
 type Coordinator interface {
 	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
 	Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	// Retry runs again only the chunks that have failed.
+	Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
 	Cancel(ctx context.Context, id string) (*messages.Query, error)
 	Remove(ctx context.Context, id string) error
 	Status(ctx context.Context, id string) (*messages.Status, error)
@@ -28,6 +30,8 @@ type Coordinator interface {
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
 	// Coverage says what came of each value that a query asks for.
 	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
+	// Failures lists the chunks that have failed, the lowest position first.
+	Failures(ctx context.Context, id string) (*messages.Failures, error)
 	// Manifest proves the query's table: what was asked, each request that brought rows, and the digests of these.
 	Manifest(ctx context.Context, id string) (*messages.Manifest, error)
 	// Table writes the finished table; with partial, what there is of an unfinished one.
@@ -71,6 +75,24 @@ func (l *Local) Resume(ctx context.Context, id string, waitUpTo *time.Duration) 
 		return nil, err
 	}
 	return l.engine.Resume(ctx, id, coordinator.ResumeOptions{WaitUpTo: waitUpTo})
+}
+
+// Retry runs again only the chunks that have failed.
+func (l *Local) Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Retry(ctx, id, coordinator.ResumeOptions{WaitUpTo: waitUpTo})
+}
+
+// Failures lists the chunks that have failed, the lowest position first.
+func (l *Local) Failures(ctx context.Context, id string) (*messages.Failures, error) {
+	id, err := l.id(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.engine.Failures(ctx, id)
 }
 
 // Cancel stops a query for good.

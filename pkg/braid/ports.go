@@ -39,6 +39,7 @@ type delivery struct{ *bus.Delivery }
 
 func (d delivery) Item() *messages.Item { return d.Delivery.Item }
 func (d delivery) Redelivered() bool    { return d.Delivered > 1 }
+func (d delivery) Deliveries() int      { return d.Delivered }
 
 type workerResults struct{ *bus.Bus }
 

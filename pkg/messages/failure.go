@@ -8,6 +8,9 @@ type Failure struct {
 	Hint    string `json:"hint,omitempty"`   // what a person can do
 }
 
+// ClassPoison is the class of a chunk that is given up because it ended every worker that ran it.
+const ClassPoison = "poison"
+
 // Validate reports the first field that is missing or out of bounds.
 func (m *Failure) Validate() error {
 	return firstError(

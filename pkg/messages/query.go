@@ -25,13 +25,14 @@ func (s QueryState) Active() bool { return s == Running || s == Stopping }
 
 // Stop says why a query is not running, in the words that a person is shown.
 type Stop struct {
-	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained
+	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained, breaker, retried
 	Position Position  `json:"position,omitempty"`
 	Status   int       `json:"status,omitempty"`
 	Class    string    `json:"class,omitempty"` // of a failure
 	Reason   string    `json:"reason"`
 	Hint     string    `json:"hint,omitempty"`
-	Until    time.Time `json:"until,omitzero"` // when to go on
+	Until    time.Time `json:"until,omitzero"`    // when to go on
+	Tripped  *Tripped  `json:"tripped,omitempty"` // of a breaker
 	At       time.Time `json:"at"`
 }
 
@@ -41,6 +42,8 @@ const (
 	StopCancelled = "cancelled"
 	StopDamaged   = "damaged" // stored results were lost or failed their digest; their positions are pending again
 	StopDrained   = "drained" // the process was asked to stop
+	StopBreaker   = "breaker" // too many of the last chunks failed, or were interrupted by the service
+	StopRetried   = "retried" // the failed chunks were run again, as was asked, and others have no result
 )
 
 const (
@@ -72,6 +75,7 @@ type Query struct {
 	Covered     bool          `json:"require_coverage,omitempty"`  // a value without rows, or with a part of them, is such a reason
 	Unchanged   bool          `json:"require_unchanged,omitempty"` // rows that changed while the query ran are such a reason
 	Killed      bool          `json:"killed,omitempty"`            // a process that ran it ended without a word: requests of it may be counted nowhere
+	Only        []Position    `json:"only,omitempty"`              // the run is of these positions alone; none: of all
 	Lineage     string        `json:"lineage,omitempty"`           // the same for queries that may go on from one another
 	Base        string        `json:"base,omitempty"`              // the query that this one goes on from: its rows are of the table too
 	Mark        time.Time     `json:"mark,omitzero"`               // the latest time that the rows of Base, and of those before it, have
@@ -98,8 +102,26 @@ func (m *Query) Validate() error {
 		field("state", m.State.check()),
 		checkRun(m.Run),
 		field("base", m.checkBase()),
+		field("only", m.checkOnly()),
 		m.Stop.validate(),
 	)
+}
+
+// MaxOnlyBytes bounds the text of the positions that a run may be limited to: the record holds all of them.
+const MaxOnlyBytes = 24 << 10
+
+func (m *Query) checkOnly() error {
+	size := 0
+	for _, p := range m.Only {
+		if err := checkPosition(p); err != nil {
+			return err
+		}
+		size += len(p)
+	}
+	if size > MaxOnlyBytes || len(m.Only) > MaxOnlyBytes/4 {
+		return fmt.Errorf("%d positions of %d bytes, at most %d of %d", len(m.Only), size, MaxOnlyBytes/4, MaxOnlyBytes)
+	}
+	return nil
 }
 
 func (m *Query) checkBase() error {
@@ -122,7 +144,7 @@ const serviceWait = 30 * time.Second
 func (m *Query) ResumeAt() time.Time {
 	switch {
 	case m.State != Interrupted || m.Stop == nil:
-	case m.Stop.Kind == string(ServiceInterrupted):
+	case m.Stop.Kind == string(ServiceInterrupted), m.Stop.Kind == StopBreaker:
 		if rested := m.Stop.At.Add(serviceWait); m.Stop.Until.Before(rested) {
 			return rested
 		}
@@ -183,6 +205,7 @@ func (s *Stop) validate() error {
 		field("stop.class", class),
 		checkText("stop.reason", s.Reason),
 		checkText("stop.hint", s.Hint),
+		field("stop.tripped", s.Tripped.validate()),
 	)
 }
 

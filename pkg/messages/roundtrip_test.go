@@ -138,6 +138,10 @@ func (d draw) query() wire {
 		Fingerprint: d.digest(), Chunks: d.number(), URL: d.text(), State: rapid.SampledFrom(states).Draw(d.T, "state"), Run: d.run(),
 		WaitUpTo: d.wait(), AllowBad: d.yes(), Created: d.time(), Updated: d.time(),
 	}
+	m.Only = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) messages.Position { return draw{t}.position() }), 0, 5).Draw(d.T, "only")
+	if len(m.Only) == 0 {
+		m.Only = nil
+	}
 	if d.yes() {
 		m.Stop = &messages.Stop{
 			Kind: d.name(), Position: d.position(), Status: d.status(), Class: d.name(), Reason: d.text(), Hint: d.text(),
@@ -171,6 +175,14 @@ func (d draw) worker() wire {
 	}
 }
 
+func (d draw) suspect() wire {
+	m := &messages.Suspect{V: 1, Query: d.name(), Run: d.run(), Position: d.position()}
+	for range rapid.IntRange(0, messages.MaxBegun).Draw(d.T, "begun") {
+		m.Begun = append(m.Begun, messages.Begun{Attempt: d.name(), Worker: d.name(), Delivery: d.number(), At: d.time()})
+	}
+	return m
+}
+
 func (d draw) summary() wire {
 	largest := rapid.MapOfN(rapid.Map(rapid.String(), messages.Text), rapid.IntRange(0, 1<<53), 0, 4)
 	return &messages.PlanSummary{
@@ -195,7 +207,7 @@ func (d draw) summary() wire {
 func TestWhatIsReadIsWhatWasWritten(t *testing.T) {
 	drawn := map[string]func(draw) wire{
 		"item": draw.item, "result": draw.header, "page": draw.page, "interruption": draw.interruption, "executions": draw.executions, "query": draw.query,
-		"progress": draw.progress, "service": draw.service, "gate": draw.gate, "worker": draw.worker, "plan_summary": draw.summary,
+		"progress": draw.progress, "service": draw.service, "gate": draw.gate, "worker": draw.worker, "suspect": draw.suspect, "plan_summary": draw.summary,
 	}
 	for _, w := range words() {
 		if w.name == "failed" || w.name == "ended" {

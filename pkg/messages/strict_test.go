@@ -90,7 +90,7 @@ func TestANewerVersionIsNamedSo(t *testing.T) {
 func TestAMessageIsReadUpToItsLengthAndNoFurther(t *testing.T) {
 	limits := map[string]int{
 		"item": 776 << 10, "result": 48 << 10, "failed": 48 << 10, "page": 52 << 10, "ended": 52 << 10, "interruption": 16 << 10, "executions": 64 << 10, "query": 64 << 10,
-		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "plan_summary": 128 << 10,
+		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "suspect": 16 << 10, "plan_summary": 128 << 10,
 	}
 	for _, w := range words() {
 		good := encoded(t, w.full)
@@ -116,7 +116,27 @@ func bounds() []bound {
 	task := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }
 	many := func(n int) []messages.Execution { return make([]messages.Execution, n) }
 	columns := func(n int) []string { return slices.Repeat([]string{"c"}, n) }
+	positions := func(n int) []messages.Position { return slices.Repeat([]messages.Position{"1234"}, n) }
+	begun := func(n int) []messages.Begun {
+		return slices.Repeat([]messages.Begun{{Attempt: "a", Worker: "w", Delivery: 1}}, n)
+	}
+	tripped := func(ended, failed, alike int) func(*messages.Query) {
+		return func(m *messages.Query) {
+			m.Stop.Tripped = &messages.Tripped{Window: 100, Minimum: 20, Threshold: "0.25", Ended: ended, Failed: failed, Alike: alike}
+		}
+	}
 	return slices.Concat([]bound{
+		{"query", "only", func(m *messages.Query) { m.Only = []messages.Position{"x"} }},
+		{"query", "only", func(m *messages.Query) { m.Only = positions(messages.MaxOnlyBytes/4 + 1) }},
+		{"query", "", func(m *messages.Query) { m.Only = positions(messages.MaxOnlyBytes / 4) }},
+		{"query", "stop.tripped", tripped(101, 30, 30)},
+		{"query", "stop.tripped", tripped(30, 31, 1)},
+		{"query", "stop.tripped", tripped(30, 10, 11)},
+		{"query", "", tripped(100, 100, 100)},
+		{"suspect", "begun", func(m *messages.Suspect) { m.Begun = begun(messages.MaxBegun + 1) }},
+		{"suspect", "begun", func(m *messages.Suspect) { m.Begun[0].Worker = "" }},
+		{"suspect", "", func(m *messages.Suspect) { m.Begun = begun(messages.MaxBegun) }},
+		{"suspect", "position", func(m *messages.Suspect) { m.Position = "" }},
 		{"item", "query", func(m *messages.Item) { m.Query = "" }},
 		{"item", "query", func(m *messages.Item) { m.Query = "a.b" }},
 		{"item", "query", func(m *messages.Item) { m.Query = long }},

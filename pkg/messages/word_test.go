@@ -97,10 +97,10 @@ func words() []word {
 		}}}, messages.DecodeExecutions),
 		wordOf("query", &messages.Query{
 			V: 1, ID: "q1", Name: "gauges", Service: "rivers", Collection: "daily", Definition: digest, Spec: digest, Fingerprint: digest,
-			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, Covered: true, Unchanged: true, Lineage: digest, Base: "q0", Mark: noon(0), InFlight: 4, StuckSince: noon(1), StuckAt: 3, Killed: true,
+			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, Covered: true, Unchanged: true, Lineage: digest, Base: "q0", Mark: noon(0), Only: []messages.Position{"3", "17.0"}, InFlight: 4, StuckSince: noon(1), StuckAt: 3, Killed: true,
 			Stop: &messages.Stop{
 				Kind: "quota", Position: "17", Status: 429, Class: "quota", Reason: "over the hourly limit", Hint: "wait",
-				Until: noon(9), At: noon(1),
+				Until: noon(9), At: noon(1), Tripped: &messages.Tripped{Window: 100, Minimum: 20, Threshold: "0.25", Ended: 40, Failed: 12, Alike: 10},
 			},
 			Created: noon(0), Updated: noon(1),
 		}, messages.DecodeQuery),
@@ -112,6 +112,9 @@ func words() []word {
 		wordOf("worker", &messages.Worker{
 			V: 1, ID: "w1", Host: "alpha.example.org", Version: "v1.0.0", Concurrency: 32, Running: 4, Started: noon(0), Seen: noon(1),
 		}, messages.DecodeWorker),
+		wordOf("suspect", &messages.Suspect{
+			V: 1, Query: "q1", Run: 2, Position: "17.0", Begun: []messages.Begun{{Attempt: "a1", Worker: "w1", Delivery: 3, At: noon(1)}},
+		}, messages.DecodeSuspect),
 		wordOf("plan_summary", &messages.PlanSummary{
 			Service: "rivers", Collection: "daily", Chunks: 40, Fingerprint: digest, Definition: digest, LeastRequests: 40, InFlight: 4, LongestURLBytes: 1990,
 			URLLimit: 2000, LargestValues: map[string]int{"site": 90, "code": 2}, EstimatedRows: 1_000_000,

@@ -40,7 +40,29 @@ type Query struct {
 type Run struct {
 	OnQuota  OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
 	InFlight int     `yaml:"in_flight" json:"in_flight,omitzero"` // requests at a time; 0: as the service allows
+
+	OnFailure OnFailure `yaml:"on_failure" json:"on_failure,omitzero"` // empty: stop
 }
+
+// OnFailure says what becomes of the other chunks when one has failed for good.
+type OnFailure string
+
+// The ways to go on after a failure. Either way what is complete is kept, and the query fails.
+const (
+	FailureStop   OnFailure = "stop"   // only what stands before it in the plan is run to its end
+	FailureFinish OnFailure = "finish" // all the rest is run to its end
+)
+
+// unlessUsual is empty for the usual way, so that a query that names it is the same as one that does not.
+func (o OnFailure) unlessUsual() OnFailure {
+	if o == FailureStop {
+		return ""
+	}
+	return o
+}
+
+// Choices lists the ways.
+func (OnFailure) Choices() []string { return []string{string(FailureStop), string(FailureFinish)} }
 
 // OnQuota says what happens when the quota is used up.
 type OnQuota struct {
@@ -133,6 +155,8 @@ type runRule struct {
 	MaxRequests later   `yaml:"max_requests,later"`
 	HoldBack    later   `yaml:"hold_back,later"`
 	InFlight    int     `yaml:"in_flight"`
+
+	OnFailure OnFailure `yaml:"on_failure"`
 }
 
 type verifyRule struct {
@@ -160,7 +184,7 @@ func Parse(file string, data []byte) (*Query, error) {
 	}
 	root := doc.Root()
 	rule := queryRule{
-		Run:    runRule{OnQuota: OnQuota{Then: ThenPause}},
+		Run:    runRule{OnQuota: OnQuota{Then: ThenPause}, OnFailure: FailureStop},
 		Verify: verifyRule{BadValues: BadValuesStop, Coverage: CoverageReport, Changed: ChangedReport},
 	}
 	root.Decode(&rule)
@@ -171,7 +195,7 @@ func Parse(file string, data []byte) (*Query, error) {
 		Collection: rule.Collection,
 		Select:     rule.Select,
 		Outputs:    rule.Output,
-		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight},
+		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight, OnFailure: rule.Run.OnFailure.unlessUsual()},
 		BadValues:  rule.Verify.BadValues,
 		Coverage:   rule.Verify.Coverage,
 		Changed:    rule.Verify.Changed,

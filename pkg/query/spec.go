@@ -138,6 +138,9 @@ func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
 	if then := s.Run.OnQuota.Then; then != "" && !slices.Contains(then.Choices(), string(then)) {
 		problem("run.on_quota.then", "%.20q is not pause", then)
 	}
+	if rule := s.Run.OnFailure; rule != "" && !slices.Contains(rule.Choices(), string(rule)) {
+		problem("run.on_failure", "%.20q is none of stop, finish", rule)
+	}
 	if s.Run.OnQuota.WaitUpTo < 0 {
 		problem("run.on_quota.wait_up_to", "it is negative")
 	}

@@ -25,6 +25,30 @@ func spec() *Spec {
 	}
 }
 
+func TestTheUsualWayAfterAFailureIsTheSameWrittenOrNot(t *testing.T) {
+	file := "schema: query/v1\nservice: s\ncollection: c\nwhere: {}\n"
+	for rule, want := range map[string]string{"": "", "run: {on_failure: stop}": "", "run: {on_failure: finish}": "finish"} {
+		q, err := Parse("q.yaml", []byte(file+rule+"\n"))
+		if err != nil || string(q.Run.OnFailure) != want {
+			t.Errorf("%q is read as %q, %v", rule, q.Run.OnFailure, err)
+		}
+	}
+	if _, err := Parse("q.yaml", []byte(file+"run: {on_failure: go}\n")); err == nil || !strings.Contains(err.Error(), "run.on_failure") || !strings.Contains(err.Error(), "finish") {
+		t.Errorf("a rule that is none gives %v", err)
+	}
+	s := spec()
+	s.Run.OnFailure = "go"
+	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "run.on_failure") {
+		t.Errorf("in a spec it gives %v", err)
+	}
+	for _, rule := range []OnFailure{FailureStop, FailureFinish} {
+		s.Run.OnFailure = rule
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s gives %v", rule, err)
+		}
+	}
+}
+
 func TestTheWireFormOfASpecStays(t *testing.T) {
 	data, err := spec().Encode()
 	want := `{"v":1,"name":"flow","service":"usgs-waterdata","collection":"daily","values":{"a":["\u003cx\u003e"],"b":["00060"]},"select":["time"],"run":{"on_quota":{"wait_up_to":"3h0m0s","then":"pause"}},"max_chunks":5}`

@@ -114,6 +114,9 @@ func (w *writer) run(r Run) {
 	if r.InFlight > 0 {
 		w.line("  in_flight: %d", r.InFlight)
 	}
+	if r.OnFailure == FailureFinish {
+		w.line("  on_failure: %s", r.OnFailure)
+	}
 }
 
 // verify writes the rules that are not the usual ones.

@@ -33,6 +33,7 @@ func drawnQuery(t *rapid.T) *Query {
 		Zone: rapid.OneOf(rapid.Just(""), text).Draw(t, "zone"),
 	}
 	q.Run.InFlight = rapid.IntRange(0, 3).Draw(t, "in flight")
+	q.Run.OnFailure = rapid.SampledFrom([]OnFailure{"", FailureFinish}).Draw(t, "on failure")
 	q.Run.OnQuota.WaitUpTo = Duration(time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "wait")))
 	for _, parameter := range rapid.SliceOfNDistinct(rapid.OneOf(name, text), 0, 4, rapid.ID[string]).Draw(t, "parameters") {
 		var s ValueSource

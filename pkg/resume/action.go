@@ -12,7 +12,7 @@ type Kind int
 // The actions.
 const (
 	Wait     Kind = iota // for the streams, at most until Action.At when that is set
-	Dispatch             // Action.Children, then up to Action.Count of the plan's next positions that are neither decided nor outstanding
+	Dispatch             // Action.Children (and positions of the plan that a run is limited to), then up to Action.Count of the plan's next positions that are neither decided nor outstanding
 	Rewind               // go over the plan again from its first position: something came back without a result
 	Discard              // remove Action.Discard, and tell the run that they are lost
 	Stop                 // write Stopping with Action.Stop into the record, so that workers hand back what they have not started
@@ -36,22 +36,24 @@ type Action struct {
 func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
 	failure := r.failure()
 	drained := len(r.outstanding) == 0
-	stopping := r.stop != nil || failure != nil && failure.Class == ClassAuth
+	stopping := r.stop != nil || r.tripped != nil || failure != nil && failure.Class == ClassAuth
 	switch {
 	case r.Enough():
 		return Action{Kind: Settle, State: messages.Complete}
 	case stopping && !recorded:
-		return Action{Kind: Stop, Stop: r.reason(failure)}
+		return Action{Kind: Stop, Stop: r.ending(failure).Stop}
 	case stopping && !drained && now.Before(r.drainUntil(now)):
 		return Action{Kind: Wait, At: r.drainUntil(now)}
-	case stopping && failure != nil:
-		return Action{Kind: Settle, State: messages.Failed, Stop: failure}
 	case stopping:
-		return Action{Kind: Settle, State: messages.Interrupted, Stop: r.stop}
+		return r.ending(failure)
 	case r.first != nil:
 		return r.nextInOrder(failure)
-	case failure != nil:
+	case r.only != nil:
+		return r.nextOnly(failure)
+	case failure != nil && !r.limits.Finish:
 		return r.settleFailed(failure, exhausted)
+	case exhausted && drained && r.children.len() == 0 && failure != nil && !r.owes():
+		return Action{Kind: Settle, State: messages.Failed, Stop: failure}
 	case exhausted && drained && r.children.len() == 0:
 		return r.rewind()
 	case exhausted:
@@ -117,7 +119,7 @@ func (r *Run) settleFailed(failure *messages.Stop, exhausted bool) Action {
 func (r *Run) rewind() Action {
 	r.cursor = 0
 	for child := range r.done.missing {
-		if !r.Decided(child) && !r.Outstanding(child) {
+		if !r.Decided(child) && !r.Outstanding(child) && !r.belowFailure(child) {
 			r.children.add(child)
 		}
 	}
@@ -129,28 +131,4 @@ func (r *Run) drainUntil(now time.Time) time.Time {
 		r.stoppedAt = now
 	}
 	return r.stoppedAt.Add(r.limits.DrainFor)
-}
-
-func (r *Run) reason(failure *messages.Stop) *messages.Stop {
-	if failure != nil {
-		return failure
-	}
-	return r.stop
-}
-
-// failure is the one of the lowest position, of those that count.
-func (r *Run) failure() *messages.Stop {
-	var lowest messages.Position
-	for p := range r.failed {
-		if (lowest == "" || p.Compare(lowest) < 0) && r.done.Counts(p) {
-			lowest = p
-		}
-	}
-	if lowest == "" {
-		return nil
-	}
-	f := r.failed[lowest]
-	return &messages.Stop{
-		Kind: messages.StopFailure, Position: lowest, Status: f.Status, Class: f.Class, Reason: f.Message, Hint: f.Hint,
-	}
 }

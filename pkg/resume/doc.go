@@ -12,6 +12,10 @@
 // failing position speak, whichever failed first on the clock. A failure of the credentials stops like an interruption:
 // every further request would be refused too.
 //
+// With Limits.Finish a failure keeps nothing back: all the rest is run to its end, and then the lowest failing position
+// speaks. With Limits.Only the run is of some positions alone. A breaker (Trip) closes the intake of any run: it stops like
+// an interruption, and fails when failures tripped it.
+//
 // A chunk that was split has its children in its place: 17 is complete when 17.0 and 17.1 are, which may be split in turn.
 // Children go before the plan's next positions. What is told of a child counts once all splits above it are told, whatever
 // the order; what comes back without a result, child or not, is due again after a rewind.

@@ -22,6 +22,8 @@ type world struct {
 	all    []messages.Position          // of the plan and of all splits, in order
 	splits map[messages.Position]bool   // those that the service always refuses as too large
 	fails  map[messages.Position]string // class of the failure that a position always has
+	goesOn bool                         // a failure keeps nothing back
+	only   []messages.Position          // that the run is limited to
 
 	run      *resume.Run
 	number   int
@@ -43,7 +45,7 @@ func newWorld(t *rapid.T) *world {
 	w := &world{
 		T: t, total: rapid.IntRange(1, 8).Draw(t, "chunks"), window: rapid.IntRange(1, 6).Draw(t, "window"), now: at(0),
 		fails: map[messages.Position]string{}, splits: map[messages.Position]bool{}, results: map[messages.Position]*messages.ResultHeader{},
-		losses: rapid.IntRange(0, 4).Draw(t, "losses"),
+		losses: rapid.IntRange(0, 4).Draw(t, "losses"), goesOn: rapid.Bool().Draw(t, "finish"),
 	}
 	for _, p := range positions(w.total) {
 		w.grow(p)
@@ -70,9 +72,15 @@ func (w *world) grow(p messages.Position) {
 // begin starts a further run: what the streams hold is told first, in any order.
 func (w *world) begin() {
 	w.number++
-	w.run = resume.NewRun("q1", w.number, w.total, limits(w.window))
+	w.run = w.newRun()
 	w.queue, w.at, w.ended, w.stopping, w.heard, w.lost = nil, 0, false, false, nil, map[messages.Position]bool{}
 	w.takeOver()
+}
+
+func (w *world) newRun() *resume.Run {
+	l := limits(w.window)
+	l.Finish, l.Only = w.goesOn, w.only
+	return resume.NewRun("q1", w.number, w.total, l)
 }
 
 // takeOver rebuilds the run from the results, as a coordinator does that knows nothing else.
@@ -148,7 +156,7 @@ func (w *world) dispatch(children []messages.Position, n int) {
 		w.Fatalf("%v are not in order", children)
 	}
 	for _, p := range children {
-		if !p.IsChild() || w.run.Decided(p) || w.run.Outstanding(p) || !w.splits[p.Parent()] {
+		if !p.IsChild() && w.only == nil || w.run.Decided(p) || w.run.Outstanding(p) || p.IsChild() && !w.splits[p.Parent()] {
 			w.Fatalf("%s is dispatched; decided: %t, outstanding: %t", p, w.run.Decided(p), w.run.Outstanding(p))
 		}
 		w.send(p)
@@ -309,6 +317,7 @@ func (w *world) check(action resume.Action) {
 	default:
 		w.Fatalf("nothing happened, and the run ends as %+v", action)
 	}
+	w.checkFinished(action, pause)
 	if pause == nil && len(w.fails) > 0 {
 		for _, p := range w.all {
 			if _, fails := w.fails[p]; fails {
@@ -393,8 +402,74 @@ func TestARunThatIsTakenOverEndsTheSame(t *testing.T) {
 				w.hear()
 			}
 		}
-		w.run = resume.NewRun("q1", w.number, w.total, limits(w.window))
+		w.run = w.newRun()
 		w.takeOver()
 		w.check(w.settled())
+	})
+}
+
+// checkFinished wants of a run that is to finish that all was tried, unless something interrupted it.
+func (w *world) checkFinished(action resume.Action, pause *messages.Stop) {
+	if !w.goesOn || pause != nil || action.State != messages.Failed {
+		return
+	}
+	for _, p := range w.all {
+		if w.run.Counts(p) && !w.run.Decided(p) {
+			w.Fatalf("the run is over, and %s has neither a result nor a failure", p)
+		}
+	}
+}
+
+// A retry runs what failed and nothing else, to its end, whatever becomes of it.
+func TestARunOfTheFailedPositionsRunsThemAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.calm = true
+		w.begin()
+		w.settled()
+		for p, h := range w.results {
+			if h.Outcome == messages.OutcomeFailed && w.run.Counts(p) {
+				w.only = append(w.only, p)
+			}
+		}
+		if len(w.only) == 0 {
+			return
+		}
+		if rapid.Bool().Draw(t, "one fails again") {
+			w.fails = map[messages.Position]string{rapid.SampledFrom(w.only).Draw(t, "again"): "bad_request"}
+		} else {
+			clear(w.fails)
+		}
+		w.begin()
+		kept := map[messages.Position]bool{}
+		for _, p := range completed(w) {
+			kept[p] = true
+		}
+		action := w.settled()
+		for p, h := range w.results {
+			if h.Run == w.number && !slices.Contains(w.only, p) {
+				t.Fatalf("%s was run, and asked for were %v", p, w.only)
+			}
+			if kept[p] && h.Run == w.number {
+				t.Fatalf("%s was complete, and was run again", p)
+			}
+		}
+		for _, p := range w.only {
+			if !w.run.Decided(p) {
+				t.Fatalf("%s was asked for, and was not run", p)
+			}
+		}
+		switch lowest := w.lowestFailure(); {
+		case lowest != "":
+			if action.State != messages.Failed || action.Stop.Position != lowest {
+				t.Fatalf("%s fails, and it ends as %+v", lowest, action)
+			}
+		case len(completed(w)) == len(w.all):
+			if action.State != messages.Complete {
+				t.Fatalf("all is there, and it ends as %+v", action)
+			}
+		case action.State != messages.Interrupted || action.Stop.Kind != messages.StopRetried:
+			t.Fatalf("something is missing, and it ends as %+v", action)
+		}
 	})
 }

@@ -11,10 +11,12 @@ const ClassAuth = "auth"
 
 // Limits of a run.
 type Limits struct {
-	Window    int           // most positions with the workers or on the way to them
-	DrainFor  time.Duration // longest wait, after a stop, for what is in flight
-	QuotaWait time.Duration // assumed until the next try when an interruption for quota says no time
-	MaxRows   int64         // the run is complete with so many rows at the plan's beginning; 0: with all
+	Window    int                 // most positions with the workers or on the way to them
+	DrainFor  time.Duration       // longest wait, after a stop, for what is in flight
+	QuotaWait time.Duration       // assumed until the next try when an interruption for quota says no time
+	MaxRows   int64               // the run is complete with so many rows at the plan's beginning; 0: with all
+	Finish    bool                // a failure does not keep what stands behind it from being run
+	Only      []messages.Position // the run is of these, in any order, and of nothing else; none: of all. Not with MaxRows
 }
 
 // Run is what is known of one run of a query. Not for concurrent use.
@@ -23,12 +25,14 @@ type Run struct {
 	total       int
 	limits      Limits
 	done        Completion
-	failed      map[messages.Position]*messages.Failure
+	failed      failures
 	outstanding map[messages.Position]struct{}
-	children    queue          // of split chunks, not dispatched since the last rewind
-	cursor      int            // in the plan, behind the last position that was dispatched since its last rewind
-	first       *prefix        // nil: all rows are wanted
-	stop        *messages.Stop // the lowest interruption of this run
+	children    queue                          // of split chunks, not dispatched since the last rewind
+	cursor      int                            // in the plan, behind the last position that was dispatched since its last rewind
+	first       *prefix                        // nil: all rows are wanted
+	only        map[messages.Position]struct{} // nil: the run is of all positions
+	stop        *messages.Stop                 // the lowest interruption of this run
+	tripped     *messages.Stop                 // of a breaker
 	stoppedAt   time.Time
 	progress    messages.Progress
 	sent        int64 // requests that a progress record of this query has counted
@@ -47,7 +51,7 @@ type walked struct {
 func NewRun(query string, number, total int, limits Limits) *Run {
 	r := &Run{
 		number: number, total: total, limits: limits,
-		failed:      map[messages.Position]*messages.Failure{},
+		failed:      failures{at: map[messages.Position]*messages.Failure{}},
 		outstanding: map[messages.Position]struct{}{},
 		children:    newQueue(),
 		walks:       map[string]*walked{},
@@ -56,12 +60,21 @@ func NewRun(query string, number, total int, limits Limits) *Run {
 	if limits.MaxRows > 0 {
 		r.first = newPrefix()
 	}
+	if len(limits.Only) > 0 && r.first == nil {
+		r.only = make(map[messages.Position]struct{}, len(limits.Only))
+		for _, p := range limits.Only {
+			r.only[p] = struct{}{}
+		}
+	}
 	return r
 }
 
 // Stopping tells the run that its record says Stopping already, because of stop: a coordinator before this one decided so.
 func (r *Run) Stopping(stop *messages.Stop, now time.Time) {
-	if r.stop == nil || stop != nil && precedes(stop, r.stop) {
+	switch {
+	case stop != nil && stop.Kind == messages.StopBreaker:
+		r.Trip(stop, now)
+	case r.stop == nil || stop != nil && precedes(stop, r.stop):
 		r.stop = stop
 	}
 	if r.stoppedAt.IsZero() {
@@ -87,16 +100,17 @@ func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 	var news bool
 	switch {
 	case failure != nil:
-		_, again := r.failed[p]
-		news = !again
-		r.failed[p] = failure
+		news = !r.failed.has(p)
+		r.failed.add(p, failure, r.done.Counts(p))
 	case h.Outcome == messages.OutcomeSplit:
 		news = r.done.Split(p)
-		delete(r.failed, p)
+		r.failed.remove(p)
+		r.failed.stale = true // what came from the split counts now
 		r.enqueueBelow(p)
 	default:
+		r.failed.stale = r.failed.stale || r.done.IsSplit(p)
 		news = r.done.Add(p)
-		delete(r.failed, p)
+		r.failed.remove(p)
 	}
 	r.children.remove(p)
 	if r.first != nil {
@@ -126,7 +140,7 @@ func tooDeep() *messages.Failure {
 // enqueueBelow queues what is missing below p, as far as it is neither with the workers nor failed.
 func (r *Run) enqueueBelow(p messages.Position) {
 	for child := range r.done.MissingBelow(p) {
-		if !r.Decided(child) && !r.Outstanding(child) {
+		if !r.Decided(child) && !r.Outstanding(child) && !r.belowFailure(child) && r.inScope(child) {
 			r.children.add(child)
 		}
 	}
@@ -134,7 +148,12 @@ func (r *Run) enqueueBelow(p messages.Position) {
 
 // Unsplittable tells that p, which is split, cannot be divided by this build: its children cannot be dispatched, and it
 // counts as failed.
-func (r *Run) Unsplittable(p messages.Position, failure *messages.Failure) { r.failed[p] = failure }
+func (r *Run) Unsplittable(p messages.Position, failure *messages.Failure) {
+	r.failed.add(p, failure, r.done.Counts(p))
+	for child := range r.done.MissingBelow(p) {
+		r.children.remove(child)
+	}
+}
 
 // Interruption takes in an interruption; those of earlier runs only count their requests.
 func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
@@ -221,8 +240,9 @@ func (r *Run) Lost(p messages.Position) {
 	for child := range r.done.MissingBelow(p) {
 		r.children.remove(child)
 	}
+	r.failed.remove(p)
+	r.failed.stale = r.failed.stale || r.done.IsSplit(p)
 	r.done.Remove(p)
-	delete(r.failed, p)
 	delete(r.outstanding, p)
 	if r.first != nil {
 		r.first.forget(p)
@@ -231,9 +251,8 @@ func (r *Run) Lost(p messages.Position) {
 
 // Dispatched tells the run that p was queued.
 func (r *Run) Dispatched(p messages.Position) {
-	if p.IsChild() {
-		r.children.remove(p)
-	} else {
+	r.children.remove(p)
+	if !p.IsChild() {
 		r.cursor = max(r.cursor, p.Index()+1)
 	}
 	if !r.Decided(p) {
@@ -266,8 +285,7 @@ func (r *Run) undecided(p messages.Position) (behind, children, ahead int) {
 
 // Decided tells whether p has a result or a failure.
 func (r *Run) Decided(p messages.Position) bool {
-	_, failed := r.failed[p]
-	return failed || r.done.of(p) != noResult
+	return r.failed.has(p) || r.done.of(p) != noResult
 }
 
 // Counts tells whether p is a position of the plan, or came from splits that are all known.
@@ -294,7 +312,7 @@ func (r *Run) Enough() bool {
 // Progress is how far the run is.
 func (r *Run) Progress(now time.Time) *messages.Progress {
 	p := r.progress
-	p.Completed, p.Split, p.Failed = r.done.Roots(), r.done.Splits(), len(r.failed)
+	p.Completed, p.Split, p.Failed = r.done.Roots(), r.done.Splits(), len(r.failed.at)
 	p.Waiting, p.Updated, p.Requests = len(r.outstanding), now, r.requests()
 	for _, w := range r.walks {
 		if !w.ended && r.done.of(w.position) == noResult {

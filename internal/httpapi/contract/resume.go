@@ -20,6 +20,8 @@ const MaxResumeBytes = 4 << 10
 type Resume struct {
 	// WaitUpTo is the longest pause that the coordinator waits out by itself from now on; nil: as before.
 	WaitUpTo *query.Duration `json:"wait_up_to,omitempty" doc:"Longest pause that the coordinator waits out by itself, such as 90s, 1h or 2d; left out: as before"`
+	// Failed limits the run to the chunks that have failed.
+	Failed bool `json:"failed,omitempty" doc:"Run again only the chunks that have failed; left out: all that has no result"`
 }
 
 // DecodeResume reads the body of a resume; none at all is the zero Resume.

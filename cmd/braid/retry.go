@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+func (a *app) retryCommand() *cobra.Command {
+	var failed bool
+	how := &goOn{again: func(ctx context.Context, s *session, id string, upTo *time.Duration) (*messages.Query, error) {
+		return s.Retry(ctx, id, upTo)
+	}}
+	cmd := &cobra.Command{
+		Use:   "retry ID --failed",
+		Short: "Run the failed chunks of a query again, and nothing else",
+		Long: `Runs again only the chunks that have failed, as braid failed lists them, and writes the table if the query is complete then.
+braid resume runs them too, with all else that has no result.
+
+` + exitHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !failed {
+				return usage("say what is to be run again: braid retry %s --failed; braid resume %s runs all that has no result", args[0], args[0])
+			}
+			return a.goOn(cmd, args[0], how)
+		},
+	}
+	cmd.Flags().BoolVar(&failed, "failed", false, "run again what has failed; needed")
+	a.goOnFlagsOn(cmd, how)
+	return cmd
+}

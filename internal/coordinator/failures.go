@@ -1,0 +1,180 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/planner"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/resume"
+)
+
+// Failures lists the chunks that failed in a query's present run, the lowest position first, as the result stream tells. Those
+// of earlier runs are tried again and listed no more. What a chunk asks for is left out when this build plans the query
+// differently.
+func (c *Coordinator) Failures(ctx context.Context, id string) (*messages.Failures, error) {
+	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	failed, _, err := c.failed(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list := &messages.Failures{V: messages.Version, Query: q.ID, State: q.State, Failures: []messages.FailedChunk{}}
+	if len(failed) == 0 {
+		return list, nil
+	}
+	p, err := c.open(ctx, q)
+	if err != nil && !unrunnable(err) {
+		return nil, err
+	}
+	for _, h := range failed {
+		one := messages.FailedChunk{
+			Position: h.Position, Class: h.Failure.Class, Status: h.Failure.Status, Message: h.Failure.Message, Hint: h.Failure.Hint,
+			Requests: h.Requests, Run: h.Run, Worker: h.Worker, At: h.Finished,
+		}
+		if p != nil {
+			one.Asks = p.asks(h.Position)
+		}
+		list.Failures = append(list.Failures, one)
+	}
+	return list, nil
+}
+
+// asks says what the chunk of a position asks for; "" when the plan has no such position.
+func (p *pinned) asks(at messages.Position) string {
+	chunk, ok := p.chunkAt(at)
+	if !ok {
+		return ""
+	}
+	return messages.Text(planner.Describe(chunk))
+}
+
+// chunkAt finds the chunk of a position, that of a child by dividing its parent's.
+func (p *pinned) chunkAt(at messages.Position) (planner.Chunk, bool) {
+	if !at.IsChild() {
+		return planner.ChunkAt(p.plan, at.Index())
+	}
+	parent, ok := p.chunkAt(at.Parent())
+	if !ok {
+		return parent, false
+	}
+	halves, ok := p.split(parent)
+	first, second, deeper := at.Parent().Children()
+	switch {
+	case !ok || !deeper:
+	case at == first:
+		return halves[0], true
+	case at == second:
+		return halves[1], true
+	}
+	return planner.Chunk{}, false
+}
+
+// failed reads the failures of the present run that count, the lowest position first, and what is complete beside them.
+func (c *Coordinator) failed(ctx context.Context, q *messages.Query) ([]*messages.ResultHeader, *resume.Completion, error) {
+	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{})
+	found := map[messages.Position]*messages.ResultHeader{}
+	err := readAll(ctx, func(ctx context.Context, news, caughtUp func()) error {
+		return c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
+			news()
+			if h.Position.Index() >= q.Chunks {
+				return
+			}
+			if kept := run.Result(h); kept && h.Failure != nil {
+				found[h.Position] = h
+			} else {
+				delete(found, h.Position)
+			}
+		}, func(messages.Position, error) { news() }, caughtUp)
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("failures of %s: %w", q.ID, err)
+	}
+	var list []*messages.ResultHeader
+	for p, h := range found {
+		if run.Counts(p) {
+			list = append(list, h)
+		}
+	}
+	slices.SortFunc(list, func(a, b *messages.ResultHeader) int { return a.Position.Compare(b.Position) })
+	return list, run.Completion(), nil
+}
+
+// Retry runs the failed chunks of a query again, and nothing else that has no result. An active query is an error that wraps
+// query.ErrState, and so is one without failures.
+func (c *Coordinator) Retry(ctx context.Context, id string, opts ResumeOptions) (*messages.Query, error) {
+	for {
+		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if q.State.Active() || q.State == messages.Complete {
+			return q, fmt.Errorf("retry %s: %w: it is %s", id, query.ErrState, q.State)
+		}
+		failed, done, err := c.failed(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(failed) == 0 {
+			return q, fmt.Errorf("retry %s: %w: none of its chunks has failed; braid resume runs what has no result", id, query.ErrState)
+		}
+		only, err := onlyOf(q, failed, done)
+		if err != nil {
+			return q, fmt.Errorf("retry %s: %w", id, err)
+		}
+		s, err := c.begin(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo, only)
+		if !errors.Is(err, messages.ErrConflict) {
+			return s.query, err
+		}
+	}
+}
+
+// onlyOf gives the positions that a retry is limited to; none when nothing else is missing, or when the query goes in order and
+// takes one position at a time anyway.
+func onlyOf(q *messages.Query, failed []*messages.ResultHeader, done *resume.Completion) ([]messages.Position, error) {
+	if q.MaxRows > 0 || done.Lacks(q.Chunks) == len(failed) {
+		return nil, nil
+	}
+	only := make([]messages.Position, len(failed))
+	size := 0
+	for i, h := range failed {
+		only[i] = h.Position
+		size += len(h.Position)
+	}
+	if size > messages.MaxOnlyBytes || len(only) > messages.MaxOnlyBytes/4 {
+		return nil, fmt.Errorf("%w: %d chunks have failed, too many to be run by themselves; braid resume runs them with what else has no result", query.ErrState, len(only))
+	}
+	return only, nil
+}
+
+// begin starts a further run of a query that is not active; only limits it to some positions.
+func (c *Coordinator) begin(ctx context.Context, s seen, waitUpTo *time.Duration, only []messages.Position) (seen, error) {
+	q := *s.query
+	if waitUpTo != nil {
+		q.WaitUpTo = *waitUpTo
+	}
+	p, err := c.open(ctx, s.query)
+	if err != nil {
+		return s, err
+	}
+	if err := c.ensureService(ctx, p, q.ID); err != nil {
+		return s, err
+	}
+	// What an earlier run queued is taken back before the next one begins, so that no item of it is left.
+	if err := c.ports.Items.PurgeItems(ctx, q.Service, q.ID); err != nil {
+		return s, err
+	}
+	q.State, q.Stop, q.Run, q.Only, q.Updated = messages.Running, nil, q.Run+1, only, c.ports.Now()
+	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
+	if err != nil {
+		return s, fmt.Errorf("resume %s: %w", q.ID, err)
+	}
+	c.log.Info("resumed", "query", q.ID, "run", q.Run, "only", len(only))
+	return seen{id: q.ID, query: &q, revision: revision, old: true}, nil
+}

@@ -1,0 +1,97 @@
+package coordinator_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/braidhq/braid/internal/testkit"
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
+)
+
+func TestARetryRunsWhatFailedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.coordinator("c1", r.bus, nil)
+	leading := testkit.Run(t, first.Run)
+	var mended atomic.Bool
+	h := hold()
+	script := testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
+		if s := siteOf(call); s == "s03" {
+			if !mended.Load() {
+				return allWrong(ctx, call)
+			}
+			h.came <- s
+			<-h.letGo
+		}
+		return two(call)
+	})
+	r.work(script)
+	q := r.submit(first, sites(60)) // it stops at the failure
+	r.settles(q.ID, 1, messages.Failed)
+	mended.Store(true)
+	before := len(script.Calls())
+	again, err := first.Retry(t.Context(), q.ID, resumeAsBefore())
+	if err != nil || len(again.Only) != 1 || again.Only[0] != "3" {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	if _, err := first.Retry(t.Context(), q.ID, resumeAsBefore()); !errors.Is(err, query.ErrState) {
+		t.Errorf("a retry of a running query gives %v", err)
+	}
+	testkit.Receive(t, "request", h.came)
+	if err := leading.Stop(t); err != nil { // who takes over knows what the run is limited to
+		t.Fatal(err)
+	}
+	c := r.coordinator("c2", r.bus, nil)
+	testkit.Run(t, c.Run)
+	close(h.letGo)
+	stop := r.settles(q.ID, 2, messages.Interrupted).Stop
+	if stop.Kind != messages.StopRetried || !strings.Contains(stop.Reason, "others have no result yet") {
+		t.Errorf("stopped by %+v", stop)
+	}
+	for _, call := range script.Calls()[before:] {
+		if siteOf(call) != "s03" {
+			t.Errorf("the retry asked for %s", siteOf(call))
+		}
+	}
+	if list, err := c.Failures(t.Context(), q.ID); err != nil || len(list.Failures) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := c.Retry(t.Context(), q.ID, resumeAsBefore()); !errors.Is(err, query.ErrState) || !strings.Contains(err.Error(), "braid resume") {
+		t.Errorf("a retry without failures gives %v", err)
+	}
+	if resumed := r.resume(c, q.ID); len(resumed.Only) != 0 {
+		t.Errorf("the resume is limited to %v", resumed.Only)
+	}
+	r.settles(q.ID, 3, messages.Complete)
+}
+
+func TestTheFailuresOfChildrenAreListedWithWhatTheyAskFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.definitions.change(strings.NewReplacer("{type: text}}\n    axes", "{type: text, many: comma}}\n    axes", "{each: site}", "{pack: site}").Replace(rivers))
+	c := r.lead()
+	r.work(testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
+		switch {
+		case strings.Contains(call.Task, "s00") && strings.Contains(call.Task, "s03"):
+			return service.Page{}, refuse(service.ClassTooLarge, 413, 0)
+		case strings.Contains(call.Task, "s03"):
+			return allWrong(ctx, call)
+		}
+		return testkit.Rows("s00", 0, 1, ""), nil
+	}))
+	q := r.submit(c, sites(4))
+	r.settles(q.ID, 1, messages.Failed)
+	list, err := c.Failures(t.Context(), q.ID)
+	if err != nil || len(list.Failures) != 1 || list.Failures[0].Position != "0.1" || !strings.Contains(list.Failures[0].Asks, "s02, s03") {
+		t.Errorf("%+v, %v", list, err)
+	}
+	r.edit(q.ID, func(q *messages.Query) { q.Fingerprint = testkit.Digest("another plan") })
+	if list, err := c.Failures(t.Context(), q.ID); err != nil || len(list.Failures) != 1 || list.Failures[0].Asks != "" {
+		t.Errorf("of another plan: %+v, %v", list, err)
+	}
+}
