@@ -25,7 +25,7 @@ func (s QueryState) Active() bool { return s == Running || s == Stopping }
 
 // Stop says why a query is not running, in the words that a person is shown.
 type Stop struct {
-	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained
+	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained, budget
 	Position Position  `json:"position,omitempty"`
 	Status   int       `json:"status,omitempty"`
 	Class    string    `json:"class,omitempty"` // of a failure
@@ -41,6 +41,7 @@ const (
 	StopCancelled = "cancelled"
 	StopDamaged   = "damaged" // stored results were lost or failed their digest; their positions are pending again
 	StopDrained   = "drained" // the process was asked to stop
+	StopBudget    = "budget"  // the requests that the user allowed are sent
 )
 
 const (
@@ -64,6 +65,8 @@ type Query struct {
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
 	WaitUpTo    time.Duration `json:"wait_up_to_ns"`               // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	MaxRequests int64         `json:"max_requests,omitempty"`      // the user's budget of requests; 0: none
+	BudgetSpent int64         `json:"budget_spent,omitempty"`      // of it, by runs since it was given
 	InFlight    int           `json:"in_flight,omitempty"`         // requests in flight that the query asked for; 0: as the service says
 	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
@@ -93,6 +96,8 @@ func (m *Query) Validate() error {
 		field("fingerprint", checkDigest(m.Fingerprint)),
 		checkCount("chunks", int64(m.Chunks)),
 		checkText("url", m.URL),
+		checkCount("max_requests", m.MaxRequests),
+		checkCount("budget_spent", m.BudgetSpent),
 		checkCount("in_flight", int64(m.InFlight)),
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
