@@ -29,7 +29,7 @@ func (c *chunk) charge(ctx context.Context) (charged bool, err error) {
 		return false, err
 	}
 	for _, cfg := range pools {
-		cfg = c.held(cfg)
+		cfg = c.heldBack(cfg)
 		account := c.w.quotas.account(cfg)
 		news := account.changed()
 		ticket, denied, err := account.take(ctx)
@@ -150,7 +150,7 @@ func (c *chunk) untilKnown(ctx context.Context) time.Time {
 			pools = nil
 		}
 		for _, cfg := range pools {
-			accounts = append(accounts, c.w.quotas.account(c.held(cfg)))
+			accounts = append(accounts, c.w.quotas.account(c.heldBack(cfg)))
 		}
 	}
 	var until time.Time
@@ -169,8 +169,8 @@ func (c *chunk) untilKnown(ctx context.Context) time.Time {
 	return until
 }
 
-// held is the pool as the item may spend it: of what is held back the greatest number holds.
-func (c *chunk) held(cfg quota.Config) quota.Config {
+// heldBack is the pool as the item may spend it: of what is held back the greatest number holds.
+func (c *chunk) heldBack(cfg quota.Config) quota.Config {
 	cfg.HoldBack = max(cfg.HoldBack, c.w.cfg.HoldBack)
 	if cfg.Counts == "requests" {
 		cfg.HoldBack = max(cfg.HoldBack, c.item.HoldBack)
