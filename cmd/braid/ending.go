@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,6 +112,9 @@ func (a *app) because(q *messages.Query) int {
 	case stop.Kind == messages.StopDrained:
 		a.line("stopped", "%s", stop.Reason)
 		return exitInterrupted
+	case stop.Kind == messages.StopBudget:
+		a.line("budget", "%s", stop.Reason)
+		return exitBudget
 	case stop.Kind == messages.StopDamaged:
 		a.line("error", "%s", stop.Reason)
 		return exitIncomplete
@@ -167,6 +171,9 @@ func (a *app) nextSteps(q *messages.Query) []step {
 	case messages.Interrupted:
 		if q.ResumesByItself() {
 			return nil
+		}
+		if q.Stop != nil && q.Stop.Kind == messages.StopBudget {
+			resume += " --max-requests " + strconv.FormatInt(max(1, q.MaxRequests), 10)
 		}
 		return []step{{"continue", resume}}
 	case messages.Running, messages.Stopping:

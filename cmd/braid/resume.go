@@ -10,12 +10,14 @@ import (
 	"github.com/braidhq/braid/internal/output/postgres"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
 	var out []string
 	var format string
 	var wait bool
+	var maxRequests int64
 	cmd := &cobra.Command{
 		Use:   "resume [ID]",
 		Short: "Go on with a query: run only what has no result, and write its table",
@@ -34,7 +36,17 @@ func (a *app) resumeCommand() *cobra.Command {
 			if a.origins["service-url"] == settings.FromFlag {
 				a.line("note", "--service-url is not used: a query keeps the address that it was begun with")
 			}
-			return a.resume(cmd.Context(), first(args), targets, wait)
+			again := &query.Resumption{WaitUpTo: new(time.Duration)}
+			if wait {
+				*again.WaitUpTo = forever
+			}
+			if cmd.Flags().Changed("max-requests") {
+				if err := query.CheckBound(maxRequests, query.MaxRequests); err != nil {
+					return usage("--max-requests: %w", err)
+				}
+				again.MaxRequests = &maxRequests
+			}
+			return a.resume(cmd.Context(), first(args), targets, again)
 		},
 	}
 	flags := cmd.Flags()
@@ -43,6 +55,7 @@ func (a *app) resumeCommand() *cobra.Command {
 	a.emptyFlagOn(flags)
 	a.tableOnlyFlagOn(flags)
 	a.postgresFlagsOn(flags)
+	flags.Int64Var(&maxRequests, "max-requests", 0, "a new budget of requests, after which the query stops (default: one of the old size, if there was one)")
 	flags.BoolVar(&wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 	return cmd
@@ -55,7 +68,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-func (a *app) resume(ctx context.Context, id string, targets []target, wait bool) error {
+func (a *app) resume(ctx context.Context, id string, targets []target, again *query.Resumption) error {
 	started := time.Now()
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
 		status, err := s.unfinished(ctx, id)
@@ -85,11 +98,7 @@ func (a *app) resume(ctx context.Context, id string, targets []target, wait bool
 		if err := a.askPostgres(ctx, targets, postgres.Expected{}); err != nil {
 			return err
 		}
-		upTo := time.Duration(0)
-		if wait {
-			upTo = forever
-		}
-		q, err := s.Resume(ctx, status.Query.ID, &upTo)
+		q, err := s.Resume(ctx, status.Query.ID, again)
 		if err != nil {
 			return err
 		}

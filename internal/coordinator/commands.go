@@ -51,7 +51,8 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
 		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow,
 		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight,
-		MaxRows: spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
+		MaxRequests: spec.Run.MaxRequests,
+		MaxRows:     spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
 		Created: now, Updated: now,
 	}
 	for {
@@ -127,8 +128,16 @@ func (c *Coordinator) slots(ctx context.Context, p *pinned, id string) (int, err
 }
 
 // ResumeOptions of a resume.
-type ResumeOptions struct {
-	WaitUpTo *time.Duration // the longest pause that the coordinator waits out by itself, from now on; nil: as before
+type ResumeOptions query.Resumption
+
+func (o *ResumeOptions) applyTo(q *messages.Query) {
+	if o.WaitUpTo != nil {
+		q.WaitUpTo = *o.WaitUpTo
+	}
+	if o.MaxRequests != nil {
+		q.MaxRequests = *o.MaxRequests
+	}
+	q.BudgetSpent = 0
 }
 
 // Resume runs again what has no result. A running query is left running; a complete one is an error that wraps query.ErrState.
@@ -142,19 +151,22 @@ func (c *Coordinator) Resume(ctx context.Context, id string, opts ResumeOptions)
 		if q.State == messages.Complete {
 			return q, fmt.Errorf("resume %s: %w: it is complete", id, query.ErrState)
 		}
-		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo)
+		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, &opts)
 		if !errors.Is(err, messages.ErrConflict) {
 			return s.query, err
 		}
 	}
 }
 
-func (c *Coordinator) resume(ctx context.Context, s seen, waitUpTo *time.Duration) (seen, error) {
+// resume sets a query to running. opts is nil when nobody asked for it but the query's own pause is over: then its budget is
+// what is left of it.
+func (c *Coordinator) resume(ctx context.Context, s seen, opts *ResumeOptions) (seen, error) {
 	q := *s.query
-	if waitUpTo != nil {
-		q.WaitUpTo = *waitUpTo
+	if opts != nil {
+		opts.applyTo(&q)
 	}
 	if q.State.Active() {
+		q.MaxRequests, q.BudgetSpent = s.query.MaxRequests, s.query.BudgetSpent // the run goes on with what it began with
 		if q.WaitUpTo == s.query.WaitUpTo {
 			return s, nil
 		}

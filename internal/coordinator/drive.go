@@ -59,7 +59,7 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	ctx, cancel := context.WithCancel(ctx)
 	d := &driver{
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
-		run:  resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p)),
+		run:  resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p, s.query)),
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
 		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{},
 	}
@@ -81,10 +81,10 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	return d.at, err
 }
 
-func (c *Coordinator) limits(p *pinned) resume.Limits {
+func (c *Coordinator) limits(p *pinned, q *messages.Query) resume.Limits {
 	return resume.Limits{
 		Window: max(16, 3*p.slots), DrainFor: (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
-		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows,
+		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows, Budgeted: q.MaxRequests > 0, MaxRequests: q.MaxRequests - q.BudgetSpent,
 	}
 }
 
@@ -352,6 +352,7 @@ func (d *driver) save(ctx context.Context, state messages.QueryState, stop *mess
 	}
 	if state == messages.Interrupted && q.Stop != nil {
 		q.Interrupt(q.Stop, d.run.Completion().Results())
+		q.BudgetSpent += d.run.Spent()
 	}
 	revision, err := d.c.ports.Queries.SaveQuery(ctx, &q, d.at.revision)
 	if err != nil {

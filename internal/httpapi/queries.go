@@ -156,7 +156,7 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if err != nil {
 		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)
 	}
-	q, err := a.ports.Commands.Resume(ctx, id, (*time.Duration)(body.WaitUpTo))
+	q, err := a.ports.Commands.Resume(ctx, id, &query.Resumption{WaitUpTo: (*time.Duration)(body.WaitUpTo), MaxRequests: body.MaxRequests})
 	return a.changed("resume query", q, err)
 }
 

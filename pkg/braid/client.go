@@ -118,13 +118,16 @@ func (c *Client) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSumm
 	return call(ctx, c, http.MethodPost, apiPath+"plan", body, maxAnswerBytes, messages.DecodePlanSummary)
 }
 
-// Resume runs again what has no result. A nil waitUpTo leaves the longest pause as it was.
-func (c *Client) Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+// Resume runs again what has no result. A nil again leaves everything as it was, with a new budget of requests.
+func (c *Client) Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error) {
 	path, err := queryPath(id, "/resume")
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(contract.Resume{WaitUpTo: (*query.Duration)(waitUpTo)})
+	if again == nil {
+		again = &query.Resumption{}
+	}
+	body, err := json.Marshal(contract.Resume{WaitUpTo: (*query.Duration)(again.WaitUpTo), MaxRequests: again.MaxRequests})
 	if err != nil {
 		return nil, fmt.Errorf("encode resume: %w", err)
 	}

@@ -42,9 +42,16 @@ func (d *desk) Submit(_ context.Context, spec *query.Spec) (*messages.Query, err
 	return sampleQuery(), d.err
 }
 
-func (d *desk) Resume(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
-	d.note("resume %s %v", id, waitUpTo != nil && *waitUpTo == time.Hour)
+func (d *desk) Resume(_ context.Context, id string, again *query.Resumption) (*messages.Query, error) {
+	d.note("resume %s %v", id, again.WaitUpTo != nil && *again.WaitUpTo == time.Hour && *again.MaxRequests == 500)
 	return sampleQuery(), d.err
+}
+
+func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
+	d.note("quotas")
+	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
+		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, Window: 3600, Model: "rolling",
+	}}}, d.err
 }
 
 func (d *desk) Cancel(_ context.Context, id string) (*messages.Query, error) {
@@ -151,16 +158,19 @@ func newClient(t *testing.T, url string) *braid.Client {
 
 // calls is every call of a client, by what the server's ports are then asked.
 func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
-	hour := time.Hour
+	hour, budget := time.Hour, int64(500)
 	return map[string]func(*braid.Client) (any, error){
-		"submit flows":      func(c *braid.Client) (any, error) { return c.Submit(ctx, sampleSpec()) },
-		"plan flows":        func(c *braid.Client) (any, error) { return c.Plan(ctx, sampleSpec()) },
-		"resume q1 true":    func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", &hour) },
+		"submit flows": func(c *braid.Client) (any, error) { return c.Submit(ctx, sampleSpec()) },
+		"plan flows":   func(c *braid.Client) (any, error) { return c.Plan(ctx, sampleSpec()) },
+		"resume q1 true": func(c *braid.Client) (any, error) {
+			return c.Resume(ctx, "q1", &query.Resumption{WaitUpTo: &hour, MaxRequests: &budget})
+		},
 		"resume q1 false":   func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
 		"cancel q1":         func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
 		"remove q1":         func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
 		"status q1":         func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
 		"status ":           func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
+		"quotas":            func(c *braid.Client) (any, error) { return c.Quotas(ctx) },
 		"statuses":          func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
 		"ready":             func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
 		"manifest q1":       func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },

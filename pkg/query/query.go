@@ -38,8 +38,10 @@ type Query struct {
 
 // Run says how much the query may cost in quota and time.
 type Run struct {
-	OnQuota  OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
-	InFlight int     `yaml:"in_flight" json:"in_flight,omitzero"` // requests at a time; 0: as the service allows
+	OnQuota     OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
+	MaxRequests int64   `yaml:"max_requests" json:"max_requests,omitzero"` // after so many the query stops, and can be resumed; 0: any number
+	HoldBack    int64   `yaml:"hold_back" json:"hold_back,omitzero"`       // requests of each quota that are left for others
+	InFlight    int     `yaml:"in_flight" json:"in_flight,omitzero"`       // requests at a time; 0: as the service allows
 }
 
 // OnQuota says what happens when the quota is used up.
@@ -120,19 +122,12 @@ type queryRule struct {
 	Where      strictyaml.Map[conditionRule] `yaml:"where,required"`
 	Select     []string                      `yaml:"select"`
 	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`
-	Run        runRule                       `yaml:"run"`
+	Run        Run                           `yaml:"run"`
 	Verify     verifyRule                    `yaml:"verify"`
 	Since      *Since                        `yaml:"since"`
 	MaxChunks  int                           `yaml:"max_chunks"`
 	MaxRows    int64                         `yaml:"max_rows"`
 	Zone       string                        `yaml:"zone"`
-}
-
-type runRule struct {
-	OnQuota     OnQuota `yaml:"on_quota"`
-	MaxRequests later   `yaml:"max_requests,later"`
-	HoldBack    later   `yaml:"hold_back,later"`
-	InFlight    int     `yaml:"in_flight"`
 }
 
 type verifyRule struct {
@@ -160,7 +155,7 @@ func Parse(file string, data []byte) (*Query, error) {
 	}
 	root := doc.Root()
 	rule := queryRule{
-		Run:    runRule{OnQuota: OnQuota{Then: ThenPause}},
+		Run:    Run{OnQuota: OnQuota{Then: ThenPause}},
 		Verify: verifyRule{BadValues: BadValuesStop, Coverage: CoverageReport, Changed: ChangedReport},
 	}
 	root.Decode(&rule)
@@ -171,7 +166,7 @@ func Parse(file string, data []byte) (*Query, error) {
 		Collection: rule.Collection,
 		Select:     rule.Select,
 		Outputs:    rule.Output,
-		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight},
+		Run:        rule.Run,
 		BadValues:  rule.Verify.BadValues,
 		Coverage:   rule.Verify.Coverage,
 		Changed:    rule.Verify.Changed,
@@ -208,6 +203,8 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 	}{
 		{root, "max_chunks", int64(q.MaxChunks), MaxChunks, func() { q.MaxChunks = 0 }},
 		{root, "max_rows", q.MaxRows, MaxRows, func() { q.MaxRows = 0 }},
+		{root.At("run"), "max_requests", q.Run.MaxRequests, MaxRequests, func() { q.Run.MaxRequests = 0 }},
+		{root.At("run"), "hold_back", q.Run.HoldBack, MaxRequests, func() { q.Run.HoldBack = 0 }},
 		{root.At("run"), "in_flight", int64(q.Run.InFlight), MaxInFlight, func() { q.Run.InFlight = 0 }},
 	} {
 		if !bound.at.Has(bound.key) {
