@@ -14,7 +14,7 @@ const (
 
 	maxQuotaBytes   = 256 << 10
 	maxQuotaWindow  = 367 * 24 * time.Hour
-	maxQuotaListing = 64 << 20
+	maxQuotaListing = 4 << 20
 )
 
 // QuotaLedger is the account of one owner at one quota pool, shared by all processes that spend it. It is stored in KV and

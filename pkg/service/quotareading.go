@@ -2,7 +2,6 @@ package service
 
 import (
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -108,8 +107,8 @@ func leadingCount(text string) (int64, bool) {
 func (f ResetForm) instant(text string, now time.Time) time.Time {
 	var at time.Time
 	if f == "http_date" {
-		t, err := http.ParseTime(text)
-		if err != nil {
+		t, ok := httpDate(text)
+		if !ok {
 			return time.Time{}
 		}
 		at = t.Add(time.Second)
@@ -136,6 +135,16 @@ func (f ResetForm) instant(text string, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+// httpDate reads the three forms of RFC 9110.
+func httpDate(text string) (time.Time, bool) {
+	for _, layout := range []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 func roundedOff(n float64) time.Duration {
