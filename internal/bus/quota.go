@@ -51,10 +51,22 @@ func quotaLife(window time.Duration) time.Duration {
 
 // ListQuotas reads all accounts, in no order. Those that cannot be read are left out.
 func (b *Bus) ListQuotas(ctx context.Context) ([]*messages.QuotaLedger, error) {
+	return b.listQuotas(ctx, ">")
+}
+
+// PoolQuotas reads the accounts of one pool, in no order.
+func (b *Bus) PoolQuotas(ctx context.Context, pool string) ([]*messages.QuotaLedger, error) {
+	if err := messages.CheckName(pool); err != nil {
+		return nil, fmt.Errorf("quota pool: %w", err)
+	}
+	return b.listQuotas(ctx, pool+".*")
+}
+
+func (b *Bus) listQuotas(ctx context.Context, pattern string) ([]*messages.QuotaLedger, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all []*messages.QuotaLedger
-	err := b.watch(ctx, bucketQuota, ">", func(c *change) {
+	err := b.watch(ctx, bucketQuota, pattern, func(c *change) {
 		switch {
 		case c == nil:
 			cancel(errStopWatch)

@@ -265,7 +265,9 @@ func (d *driver) saveProgress(ctx context.Context) error {
 		return nil
 	}
 	d.dirty = false
-	if err := d.c.ports.Catalogue.SaveProgress(ctx, d.run.Progress(d.c.ports.Now())); err != nil {
+	progress := d.run.Progress(d.c.ports.Now())
+	progress.Quotas = d.quotas(ctx)
+	if err := d.c.ports.Catalogue.SaveProgress(ctx, progress); err != nil {
 		d.dirty = true
 		return err
 	}

@@ -199,22 +199,32 @@ func DecodeQuery(data []byte) (*Query, error) { return decode[Query]("query", da
 
 // Progress is a cache of what the result stream says of a query, written at most once a second.
 type Progress struct {
-	V         int       `json:"v"`
-	Query     string    `json:"query"`
-	Run       int       `json:"run"`
-	Completed int       `json:"completed"`         // positions of the plan that have all their rows
-	Split     int       `json:"split,omitempty"`   // positions that were split because the service refused them as too large
-	Failed    int       `json:"failed"`            // positions that failed
-	Doubted   int       `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
-	Waiting   int       `json:"waiting"`           // items with the workers or on the way to them
-	Rows      int64     `json:"rows"`
-	Pages     int64     `json:"pages"`
-	KeptPages int64     `json:"kept_pages,omitempty"`        // beside these, such as are stored of chunks without a result: a resume goes on behind them
-	Requests  int64     `json:"requests"`                    // as told by results, stored pages and interruptions
-	AtLeast   bool      `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
-	Bytes     int64     `json:"bytes"`                       // of rows, before compression
-	Updated   time.Time `json:"updated"`
+	V         int        `json:"v"`
+	Query     string     `json:"query"`
+	Run       int        `json:"run"`
+	Completed int        `json:"completed"`         // positions of the plan that have all their rows
+	Split     int        `json:"split,omitempty"`   // positions that were split because the service refused them as too large
+	Failed    int        `json:"failed"`            // positions that failed
+	Doubted   int        `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
+	Waiting   int        `json:"waiting"`           // items with the workers or on the way to them
+	Rows      int64      `json:"rows"`
+	Pages     int64      `json:"pages"`
+	KeptPages int64      `json:"kept_pages,omitempty"`        // beside these, such as are stored of chunks without a result: a resume goes on behind them
+	Requests  int64      `json:"requests"`                    // as told by results, stored pages and interruptions
+	AtLeast   bool       `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
+	Bytes     int64      `json:"bytes"`                       // of rows, before compression
+	Quotas    []PoolLeft `json:"quotas,omitempty"`            // of the service, as they stood then
+	Updated   time.Time  `json:"updated"`
 }
+
+// PoolLeft is what is left of a quota pool.
+type PoolLeft struct {
+	Pool  string `json:"pool"`
+	Left  int64  `json:"remaining"`
+	Limit int64  `json:"limit"`
+}
+
+const maxProgressQuotas = 8
 
 // Validate reports the first field that is missing or out of bounds.
 func (m *Progress) Validate() error {
@@ -232,7 +242,20 @@ func (m *Progress) Validate() error {
 		checkCount("kept_pages", m.KeptPages),
 		checkCount("requests", m.Requests),
 		checkCount("bytes", m.Bytes),
+		field("quotas", m.checkQuotas()),
 	)
+}
+
+func (m *Progress) checkQuotas() error {
+	if len(m.Quotas) > maxProgressQuotas {
+		return fmt.Errorf("%d, at most %d", len(m.Quotas), maxProgressQuotas)
+	}
+	for _, q := range m.Quotas {
+		if err := firstError(field("pool", CheckName(q.Pool)), checkCount("remaining", q.Left), checkCount("limit", q.Limit)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Encode validates m and gives its wire form.
