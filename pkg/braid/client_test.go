@@ -49,9 +49,13 @@ func (d *desk) Resume(_ context.Context, id string, again *query.Resumption) (*m
 
 func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
 	d.note("quotas")
+	return sampleQuotas(), d.err
+}
+
+func sampleQuotas() *messages.QuotaList {
 	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
 		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, Window: 3600, Model: "rolling",
-	}}}, d.err
+	}}}
 }
 
 func (d *desk) Cancel(_ context.Context, id string) (*messages.Query, error) {
@@ -184,6 +188,7 @@ func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	answers := map[string]any{
 		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(),
 		"statuses": []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, "table": &report,
+		"quotas":   sampleQuotas(),
 		"manifest": sampleManifest(),
 		"coverage": &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}},
 	}
@@ -350,7 +355,7 @@ func TestAnswersThatAreNotBraidsAreErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := served(t, handler)
 			for asked, call := range calls(t.Context()) {
-				if slices.Contains([]string{"ready", "remove q1", "statuses"}, asked) {
+				if slices.Contains([]string{"ready", "remove q1", "statuses", "quotas"}, asked) {
 					continue // whose answers say little beside their status
 				}
 				if got, err := call(client); !errors.Is(err, braid.ErrServer) || len(err.Error()) > 8<<10 {
