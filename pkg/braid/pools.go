@@ -54,6 +54,7 @@ func (p pools) config(d *service.Definition, declared service.Quota, key string)
 	cfg := quota.Config{
 		Pool: declared.Pool, Counts: string(declared.Counts), Model: string(declared.Model), Limit: declared.Limit,
 		Window: declared.Window, HoldBack: declared.HoldBack, Foreign: d.Rebased,
+		Observes: declared.Observe.IETF || !declared.Observe.Remaining.IsZero() || !declared.Observe.Limit.IsZero(),
 	}
 	if key == "" && (declared.AnonymousLimit.Limit > 0 || declared.AnonymousLimit.Observe) && len(d.Credentials) > 0 {
 		cfg.Limit = declared.AnonymousLimit.Limit

@@ -23,6 +23,7 @@ type Config struct {
 	Limit    int64 // believed until the service says another one; 0: not known, and then nothing is refused
 	Window   time.Duration
 	HoldBack int64 // never spent
+	Observes bool  // answers are expected to say how the pool stands
 	// Foreign says that the numbers were declared for another address, such as the service that a mirror stands for. Limit and
 	// Window are then no reason to wait: the service's own words are.
 	Foreign bool

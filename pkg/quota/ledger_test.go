@@ -177,3 +177,25 @@ func FuzzALedgerThatIsReadIsNeverSpentBeyondItsLimit(f *testing.F) {
 		quota.Standing(l.State(), now)
 	})
 }
+
+func TestTheFirstRequestAsksAloneWhereAnswersTell(t *testing.T) {
+	t.Parallel()
+	cfg := hourly(1000)
+	cfg.Observes = true
+	l := quota.Open(cfg, nil)
+	if g := l.Exchange(at(0), "w", time.Second, quota.Report{Need: 1, Batch: 64}); g.Free != 1 {
+		t.Fatalf("%d are granted before the service has said a word", g.Free)
+	}
+	if g := l.Exchange(at(0), "v", time.Second, quota.Report{Need: 1}); g.Denied == nil || !g.Denied.Soon {
+		t.Errorf("meanwhile another is %+v", g)
+	}
+	report := spent(time.Millisecond, 1, 19)
+	report.Readings[0].Limit = 20
+	l.Exchange(at(time.Millisecond), "w", time.Second, report)
+	if g := l.Exchange(at(time.Second), "v", time.Second, quota.Report{Need: 20}); g.Denied == nil {
+		t.Error("more than the service has is granted")
+	}
+	if g := l.Exchange(at(time.Second), "v", time.Second, quota.Report{Need: 19}); g.Free != 19 {
+		t.Errorf("%+v", g)
+	}
+}

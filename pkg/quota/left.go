@@ -115,10 +115,28 @@ func (l *Ledger) left(at int64) int64 {
 	case left >= 1:
 	case l.free():
 		return unknown
-	case free+flying == 0 && l.asks(at):
+	case free+flying == 0 && (l.asks(at) || l.disagrees(at)):
 		return 1
 	}
+	if l.unheard() {
+		return min(left, 1-free-flying)
+	}
 	return left
+}
+
+// unheard tells whether the service has yet to say how the pool stands: one request asks before others are sent, so that a
+// limit that is lower than it was declared is known before it is spent.
+func (l *Ledger) unheard() bool {
+	return l.cfg.Observes && !l.cfg.Foreign && !l.s.Observed && l.s.Reading == nil && l.s.Total == 0
+}
+
+// disagrees tells whether the service's word leaves nothing only because it is not known which of our own requests it had counted,
+// while by our books there are some left: with nothing under way, one request gets a word that is exact.
+func (l *Ledger) disagrees(at int64) bool {
+	if _, ok := l.told(at); !ok || l.cfg.Foreign || l.s.Limit == 0 {
+		return false
+	}
+	return min(l.own(at), l.s.Reading.Remaining)-l.s.HoldBack >= 1
 }
 
 // mayReturn tells whether units may be left as soon as what is reserved is given back or answered.
@@ -127,7 +145,7 @@ func (l *Ledger) mayReturn(at, units int64) bool {
 	if free+flying == 0 || at < l.s.Refused {
 		return false
 	}
-	if l.asks(at) {
+	if l.asks(at) || l.unheard() {
 		return true // its answer tells
 	}
 	left := l.own(at) - flying

@@ -204,6 +204,7 @@ func newWorld(t *rapid.T) *world {
 		cfg:    quota.Config{Pool: "p", Owner: "o", Counts: "requests", Model: model, Limit: limit, Window: window},
 		server: server{model: model, limit: limit, window: window, tokens: float64(limit), filled: now, phase: now.Add(-window / 3)},
 	}
+	w.cfg.Observes = w.announces && rapid.Bool().Draw(t, "observes")
 	for i := range rapid.IntRange(1, 3).Draw(t, "processes") {
 		w.processes = append(w.processes, &process{name: fmt.Sprintf("w%d", i)})
 	}
