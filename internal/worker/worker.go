@@ -79,6 +79,9 @@ func New(cfg Config, ports Ports) (*Worker, error) {
 	if err := messages.CheckName(cfg.ID); err != nil {
 		return nil, fmt.Errorf("worker id: %w", err)
 	}
+	if cfg.HoldBack < 0 {
+		return nil, fmt.Errorf("hold-back is %d; use 0 or more", cfg.HoldBack)
+	}
 	log := ports.Log.With("worker", cfg.ID)
 	w := &Worker{
 		cfg: cfg, ports: ports, log: log, board: newBoard(),
