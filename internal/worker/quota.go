@@ -105,9 +105,8 @@ func (c *chunk) giveBack() {
 // book tells the pools what a request has cost.
 func (c *chunk) book(page service.Page, err error) {
 	metered := page.Metered
-	var answer *service.ResponseError
 	var refused time.Time
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*service.ResponseError](err); ok {
 		metered = answer.Metered
 		if answer.Class == service.ClassQuota && answer.RetryAfter > 0 {
 			refused = c.hintedUntil(answer.RetryAfter)

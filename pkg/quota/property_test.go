@@ -72,14 +72,13 @@ type flight struct {
 
 // process is one worker's side.
 type process struct {
-	name          string
-	free          int64
-	until         time.Time
-	total         int64
-	spends        []quota.Spend
-	readings      []quota.Reading
-	flying        int64
-	unknownFlying int64 // of requests that a dead predecessor had sent
+	name     string
+	free     int64
+	until    time.Time
+	total    int64
+	spends   []quota.Spend
+	readings []quota.Reading
+	flying   int64
 }
 
 type world struct {

@@ -76,8 +76,9 @@ func TestAPauseBeforeAnyRefusalSaysHowThePoolStands(t *testing.T) {
 	file := d.of("rivers", "q.yaml", 50, 50)
 	o := d.run("run", file, "-o", "out.csv").mustExit(t, 75)
 	o.mustSay(t, "the pool shared has 0 of 20 left until")
-	if seen := up.Counters(); seen.Refused != 0 || seen.OK != poolLimit {
-		t.Errorf("%d answers and %d refusals, want %d and none", seen.OK, seen.Refused, poolLimit)
+	// A process that stands still for longer than it has reserved units for loses these: no more than the limit, and some.
+	if seen := up.Counters(); seen.Refused != 0 || seen.OK == 0 || seen.OK > poolLimit {
+		t.Errorf("%d answers and %d refusals, want up to %d and none", seen.OK, seen.Refused, poolLimit)
 	}
 	if text := d.run("quota").mustExit(t, 0).stdout; !strings.Contains(text, "shared") || !strings.Contains(text, "of 20") {
 		t.Errorf("braid quota says\n%s", text)
