@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,6 +118,9 @@ func (a *app) because(q *messages.Query) int {
 	case stop.Kind == messages.StopRetried:
 		a.line("stopped", "%s", stop.Reason)
 		return exitIncomplete
+	case stop.Kind == messages.StopBudget:
+		a.line("budget", "%s", stop.Reason)
+		return exitBudget
 	case stop.Kind == messages.StopDamaged:
 		a.line("error", "%s", stop.Reason)
 		return exitIncomplete
@@ -176,6 +180,9 @@ func (a *app) nextSteps(q *messages.Query) []step {
 		}
 		if q.Stop != nil && q.Stop.Kind == messages.StopBreaker && q.Stop.Hint != "" {
 			return []step{{"do", q.Stop.Hint}, {"continue", resume}}
+		}
+		if q.Stop != nil && q.Stop.Kind == messages.StopBudget {
+			resume += " --max-requests " + strconv.FormatInt(max(1, q.MaxRequests), 10)
 		}
 		return []step{{"continue", resume}}
 	case messages.Running, messages.Stopping:

@@ -27,6 +27,7 @@ const (
 	exitCredentials = 4
 	exitUntold      = 5 // of plan --exit-code alone
 	exitEmpty       = 6
+	exitBudget      = 10
 	exitPaused      = 75
 	exitInterrupted = 130
 )
@@ -38,6 +39,7 @@ const exitHelp = `Exit codes:
   3    incomplete or failed; completed work is kept
   4    credentials missing or refused
   6    complete without a row, with --fail-on-empty; else that is 0
+  10   the query's own budget of requests is spent; braid resume goes on
   75   paused by quota or service; braid resume goes on
   130  interrupted; braid resume goes on`
 

@@ -51,7 +51,7 @@ func (w *feeding) begin(ctx context.Context, source *prepared, unfinished *messa
 		return q, nil // who runs it goes on
 	}
 	upTo := time.Duration(source.spec.Run.OnQuota.WaitUpTo)
-	resumed, err := w.session.Resume(ctx, q.ID, &upTo)
+	resumed, err := w.session.Resume(ctx, q.ID, &query.Resumption{WaitUpTo: &upTo})
 	switch {
 	case errors.Is(err, query.ErrFingerprint): // another version of Braid began it, and this one cannot go on
 		return w.session.Submit(ctx, source.spec)

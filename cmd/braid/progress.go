@@ -71,6 +71,9 @@ func (p *lineProgress) done() {}
 func plainLine(s *messages.Status, now time.Time) string {
 	line := fmt.Sprintf("%s query=%s state=%s chunks=%d/%d requests=%d rows=%d",
 		now.UTC().Format(time.RFC3339), s.Query.ID, s.Query.State, s.Progress.Completed, s.Query.Chunks, s.Progress.Requests, s.Progress.Rows)
+	if quotas := s.Progress.Quotas; len(quotas) > 0 {
+		line += fmt.Sprintf(" quota=%d/%d", quotas[0].Left, quotas[0].Limit)
+	}
 	if s.Query.ResumesByItself() {
 		line += " until=" + s.Query.ResumeAt().UTC().Format(time.RFC3339)
 	}
@@ -82,6 +85,9 @@ func jsonLine(s *messages.Status, _ time.Time) string {
 		"message_type": "progress", "query": s.Query.ID, "state": s.Query.State,
 		"chunks":   map[string]int{"done": s.Progress.Completed, "failed": s.Progress.Failed, "total": s.Query.Chunks},
 		"requests": s.Progress.Requests, "rows": s.Progress.Rows,
+	}
+	if len(s.Progress.Quotas) > 0 {
+		event["quota"] = s.Progress.Quotas[0]
 	}
 	if s.Progress.AtLeast {
 		event["requests_at_least"] = true
@@ -133,8 +139,8 @@ func (p *barProgress) open(s *messages.Status) {
 }
 
 func (p *barProgress) words(s *messages.Status) string {
-	words := fmt.Sprintf(" %s/%s  %s  %s  %s", thousands(int64(s.Progress.Completed)), count(int64(s.Query.Chunks), "chunk"),
-		requestsText(s.Progress), count(s.Progress.Rows, "row"), time.Since(p.started).Round(time.Second))
+	words := fmt.Sprintf(" %s/%s  %s  %s  %s%s", thousands(int64(s.Progress.Completed)), count(int64(s.Query.Chunks), "chunk"),
+		requestsText(s.Progress), count(s.Progress.Rows, "row"), quotaWords(s.Progress), time.Since(p.started).Round(time.Second))
 	if s.Query.ResumesByItself() {
 		what := "the service"
 		if stoppedForQuota(s.Query) {
@@ -143,6 +149,14 @@ func (p *barProgress) words(s *messages.Status) string {
 		return words + "  waits for " + what + " until " + s.Query.ResumeAt().Local().Format(time.TimeOnly)
 	}
 	return words
+}
+
+// quotaWords is what is left of the first pool of the service, where it is known.
+func quotaWords(p *messages.Progress) string {
+	if len(p.Quotas) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("quota %s/%s  ", thousands(p.Quotas[0].Left), thousands(p.Quotas[0].Limit))
 }
 
 func (p *barProgress) done() {

@@ -10,11 +10,12 @@ import (
 	"github.com/braidhq/braid/internal/output/postgres"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
-	how := &goOn{again: func(ctx context.Context, s *session, id string, upTo *time.Duration) (*messages.Query, error) {
-		return s.Resume(ctx, id, upTo)
+	how := &goOn{again: func(ctx context.Context, s *session, id string, again *query.Resumption) (*messages.Query, error) {
+		return s.Resume(ctx, id, again)
 	}}
 	cmd := &cobra.Command{
 		Use:   "resume [ID]",
@@ -34,7 +35,9 @@ type goOn struct {
 	out    []string
 	format string
 	wait   bool
-	again  func(ctx context.Context, s *session, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	again  func(ctx context.Context, s *session, id string, again *query.Resumption) (*messages.Query, error)
+
+	maxRequests int64
 }
 
 func (a *app) goOnFlagsOn(cmd *cobra.Command, how *goOn) {
@@ -44,6 +47,7 @@ func (a *app) goOnFlagsOn(cmd *cobra.Command, how *goOn) {
 	a.emptyFlagOn(flags)
 	a.tableOnlyFlagOn(flags)
 	a.postgresFlagsOn(flags)
+	flags.Int64Var(&how.maxRequests, "max-requests", 0, "a new budget of requests, after which the query stops (default: one of the old size, if there was one)")
 	flags.BoolVar(&how.wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 }
@@ -59,7 +63,17 @@ func (a *app) goOn(cmd *cobra.Command, id string, how *goOn) error {
 	if a.origins["service-url"] == settings.FromFlag {
 		a.line("note", "--service-url is not used: a query keeps the address that it was begun with")
 	}
-	return a.resume(cmd.Context(), id, targets, how)
+	again := &query.Resumption{WaitUpTo: new(time.Duration)}
+	if how.wait {
+		*again.WaitUpTo = forever
+	}
+	if cmd.Flags().Changed("max-requests") {
+		if err := query.CheckBound(how.maxRequests, query.MaxRequests); err != nil {
+			return usage("--max-requests: %w", err)
+		}
+		again.MaxRequests = &how.maxRequests
+	}
+	return a.resume(cmd.Context(), id, targets, how, again)
 }
 
 func first(args []string) string {
@@ -69,7 +83,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-func (a *app) resume(ctx context.Context, id string, targets []target, how *goOn) error {
+func (a *app) resume(ctx context.Context, id string, targets []target, how *goOn, again *query.Resumption) error {
 	started := time.Now()
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
 		status, err := s.unfinished(ctx, id)
@@ -99,11 +113,7 @@ func (a *app) resume(ctx context.Context, id string, targets []target, how *goOn
 		if err := a.askPostgres(ctx, targets, postgres.Expected{}); err != nil {
 			return err
 		}
-		upTo := time.Duration(0)
-		if how.wait {
-			upTo = forever
-		}
-		q, err := how.again(ctx, s, status.Query.ID, &upTo)
+		q, err := how.again(ctx, s, status.Query.ID, again)
 		if err != nil {
 			return err
 		}

@@ -2,17 +2,17 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
 )
 
 func (a *app) retryCommand() *cobra.Command {
 	var failed bool
-	how := &goOn{again: func(ctx context.Context, s *session, id string, upTo *time.Duration) (*messages.Query, error) {
-		return s.Retry(ctx, id, upTo)
+	how := &goOn{again: func(ctx context.Context, s *session, id string, again *query.Resumption) (*messages.Query, error) {
+		return s.Retry(ctx, id, again)
 	}}
 	cmd := &cobra.Command{
 		Use:   "retry ID --failed",

@@ -41,7 +41,9 @@ func (s *session) survey(ctx context.Context, status *messages.Status) error {
 	if err != nil {
 		return err
 	}
+	quotas := status.Progress.Quotas
 	status.Progress = &survey.Progress
+	status.Progress.Quotas = quotas
 	return nil
 }
 
@@ -84,6 +86,14 @@ func (a *app) printStatus(s *messages.Status) error {
 		line("empty", "%s", nothingThere(q))
 	}
 	line("requests", "%s%s", atLeast(p), thousands(p.Requests))
+	for _, pool := range p.Quotas {
+		if q.State.Active() {
+			line("quota", "%s: %s of %s left", pool.Pool, thousands(pool.Left), thousands(pool.Limit))
+		}
+	}
+	if q.MaxRequests > 0 {
+		line("budget", "%s for each run", count(q.MaxRequests, "request"))
+	}
 	line("run", "%d", q.Run)
 	line("created", "%s", moment(q.Created))
 	line("updated", "%s", moment(q.Updated))

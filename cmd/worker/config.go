@@ -16,6 +16,7 @@ type config struct {
 	id          string
 	concurrency int
 	grace       time.Duration
+	holdBack    int64
 	configDir   string
 	health      string
 }
@@ -26,6 +27,7 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.StringVar(&c.id, "id", "", "name of this worker (default: the host's name and some letters)")
 	flags.IntVar(&c.concurrency, "concurrency", 32, "most chunks at once")
 	flags.DurationVar(&c.grace, "grace", 20*time.Second, "after a stop, how long chunks in hand may take to finish before they are handed back")
+	flags.Int64Var(&c.holdBack, "hold-back", 0, "units of each quota that this worker never spends, beside what definitions and queries say")
 	flags.StringVar(&c.configDir, "config-dir", "", "folder of credential files that service definitions name")
 	flags.StringVar(&c.health, "health", "", "host:port of /healthz (default: none)")
 	return flags

@@ -34,7 +34,7 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 	}
 	w, err := braid.OpenWorker(ctx, braid.WorkerConfig{
 		NATS: braid.NATS(c.nats),
-		ID:   c.id, Concurrency: c.concurrency, Grace: c.grace, Getenv: getenv, ConfigDir: c.configDir,
+		ID:   c.id, Concurrency: c.concurrency, Grace: c.grace, HoldBack: c.holdBack, Getenv: getenv, ConfigDir: c.configDir,
 		Version: buildinfo.Version(), Log: log,
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ func layers() []layer {
 		{"pkg/planner", []string{"pkg/messages", "pkg/query", "pkg/service"}},
 		{"pkg/lease", []string{"pkg/messages"}},
 		{"pkg/lease/leasetest", []string{"pkg/lease", "pkg/messages"}},
+		{"pkg/quota", []string{"pkg/messages"}},
 		{"pkg/retry", []string{"pkg/messages"}},
 		{"pkg/breaker", nil},
 		{"pkg/resume", []string{"pkg/messages"}},

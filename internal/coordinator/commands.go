@@ -51,7 +51,8 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
 		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow,
 		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight,
-		MaxRows: spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
+		MaxRequests: spec.Run.MaxRequests,
+		MaxRows:     spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
 		Created: now, Updated: now,
 	}
 	for {
@@ -127,8 +128,16 @@ func (c *Coordinator) slots(ctx context.Context, p *pinned, id string) (int, err
 }
 
 // ResumeOptions of a resume.
-type ResumeOptions struct {
-	WaitUpTo *time.Duration // the longest pause that the coordinator waits out by itself, from now on; nil: as before
+type ResumeOptions query.Resumption
+
+func (o *ResumeOptions) applyTo(q *messages.Query) {
+	if o.WaitUpTo != nil {
+		q.WaitUpTo = *o.WaitUpTo
+	}
+	if o.MaxRequests != nil {
+		q.MaxRequests = *o.MaxRequests
+	}
+	q.BudgetSpent = 0
 }
 
 // Resume runs again what has no result. A running query is left running; a complete one is an error that wraps query.ErrState.
@@ -142,23 +151,25 @@ func (c *Coordinator) Resume(ctx context.Context, id string, opts ResumeOptions)
 		if q.State == messages.Complete {
 			return q, fmt.Errorf("resume %s: %w: it is complete", id, query.ErrState)
 		}
-		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo, nil)
+		s, err := c.resume(ctx, seen{id: id, query: q, revision: revision}, &opts, nil)
 		if !errors.Is(err, messages.ErrConflict) {
 			return s.query, err
 		}
 	}
 }
 
-// resume begins a further run of all that has no result; only is what a run by itself goes on being limited to.
-func (c *Coordinator) resume(ctx context.Context, s seen, waitUpTo *time.Duration, only []messages.Position) (seen, error) {
+// resume begins a further run of all that has no result; only is what a run by itself goes on being limited to. opts is nil when nobody
+// asked for it but the query's own pause is over: then its budget is what is left of it.
+func (c *Coordinator) resume(ctx context.Context, s seen, opts *ResumeOptions, only []messages.Position) (seen, error) {
 	if !s.query.State.Active() {
-		return c.begin(ctx, s, waitUpTo, only)
+		return c.begin(ctx, s, opts, only)
 	}
-	if waitUpTo == nil || *waitUpTo == s.query.WaitUpTo {
+	// The run goes on with the budget that it began with.
+	if opts == nil || opts.WaitUpTo == nil || *opts.WaitUpTo == s.query.WaitUpTo {
 		return s, nil
 	}
 	q := *s.query
-	q.WaitUpTo, q.Updated = *waitUpTo, c.ports.Now()
+	q.WaitUpTo, q.Updated = *opts.WaitUpTo, c.ports.Now()
 	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
 	if err != nil {
 		return s, fmt.Errorf("resume %s: %w", q.ID, err)

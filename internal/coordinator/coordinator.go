@@ -43,6 +43,7 @@ type Ports struct {
 	Items       Items
 	Results     Results
 	Services    Services
+	Quotas      Quotas // nil: nothing is told of them
 	Definitions Definitions
 	Adapters    map[string]Adapter // by the name that definitions give
 	Leader      lease.Store

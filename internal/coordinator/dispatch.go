@@ -39,7 +39,7 @@ func (d *driver) dispatch(ctx context.Context, action resume.Action) error {
 		if err != nil {
 			return err
 		}
-		item, err := d.item(p, chunk, action.Rows)
+		item, err := d.item(p, chunk, action)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (d *driver) dispatch(ctx context.Context, action resume.Action) error {
 			continue
 		}
 		n--
-		item, err := d.item(p, chunk, action.Rows)
+		item, err := d.item(p, chunk, action)
 		if err != nil {
 			return err
 		}
@@ -69,6 +69,7 @@ func (d *driver) dispatch(ctx context.Context, action resume.Action) error {
 func (d *driver) publish(ctx context.Context, batch []*messages.Item) error {
 	for _, item := range batch {
 		d.run.Dispatched(item.Position)
+		d.run.Allow(item.Position, item.Allowance)
 	}
 	if len(batch) == 0 {
 		return nil
@@ -77,7 +78,7 @@ func (d *driver) publish(ctx context.Context, batch []*messages.Item) error {
 }
 
 // item makes the item of a position, and keeps it until it comes back.
-func (d *driver) item(p messages.Position, chunk planner.Chunk, rows int64) (*messages.Item, error) {
+func (d *driver) item(p messages.Position, chunk planner.Chunk, action resume.Action) (*messages.Item, error) {
 	task, err := d.pinned.task(chunk)
 	if err != nil {
 		return nil, fmt.Errorf("position %s: %w", p, err)
@@ -87,7 +88,8 @@ func (d *driver) item(p messages.Position, chunk planner.Chunk, rows int64) (*me
 	item := &messages.Item{
 		V: messages.Version, Query: q.ID, Run: q.Run, Position: p, Service: q.Service, Definition: q.Definition,
 		Collection: q.Collection, Task: task, Dispatched: d.c.ports.Now(), Recheck: d.recheck,
-		Divisible: children && d.pinned.divisible(chunk), Asks: messages.Text(planner.Describe(chunk)), MaxRows: rows,
+		Divisible: children && d.pinned.divisible(chunk), Asks: messages.Text(planner.Describe(chunk)), MaxRows: action.Rows,
+		HoldBack: d.pinned.spec.Run.HoldBack, Allowance: action.Allowance,
 	}
 	d.items[p], d.chunks[p] = item, chunk
 	return item, nil

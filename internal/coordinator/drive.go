@@ -91,6 +91,7 @@ func (c *Coordinator) limits(p *pinned, q *messages.Query) resume.Limits {
 	return resume.Limits{
 		Window: max(16, 3*p.slots), DrainFor: (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
 		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows, Finish: p.spec.Run.OnFailure == query.FailureFinish, Only: q.Only,
+		Budgeted: q.MaxRequests > 0, MaxRequests: q.MaxRequests - q.BudgetSpent,
 	}
 }
 
@@ -275,7 +276,9 @@ func (d *driver) saveProgress(ctx context.Context) error {
 		return nil
 	}
 	d.dirty = false
-	if err := d.c.ports.Catalogue.SaveProgress(ctx, d.run.Progress(d.c.ports.Now())); err != nil {
+	progress := d.run.Progress(d.c.ports.Now())
+	progress.Quotas = d.quotas(ctx)
+	if err := d.c.ports.Catalogue.SaveProgress(ctx, progress); err != nil {
 		d.dirty = true
 		return err
 	}
@@ -362,6 +365,7 @@ func (d *driver) save(ctx context.Context, state messages.QueryState, stop *mess
 	}
 	if state == messages.Interrupted && q.Stop != nil {
 		q.Interrupt(q.Stop, d.run.Completion().Results())
+		q.BudgetSpent += d.run.Spent()
 	}
 	revision, err := d.c.ports.Queries.SaveQuery(ctx, &q, d.at.revision)
 	if err != nil {

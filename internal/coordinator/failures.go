@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
@@ -128,7 +127,7 @@ func (c *Coordinator) Retry(ctx context.Context, id string, opts ResumeOptions) 
 		if err != nil {
 			return q, fmt.Errorf("retry %s: %w", id, err)
 		}
-		s, err := c.begin(ctx, seen{id: id, query: q, revision: revision}, opts.WaitUpTo, only)
+		s, err := c.begin(ctx, seen{id: id, query: q, revision: revision}, &opts, only)
 		if !errors.Is(err, messages.ErrConflict) {
 			return s.query, err
 		}
@@ -154,10 +153,10 @@ func onlyOf(q *messages.Query, failed []*messages.ResultHeader, done *resume.Com
 }
 
 // begin starts a further run of a query that is not active; only limits it to some positions.
-func (c *Coordinator) begin(ctx context.Context, s seen, waitUpTo *time.Duration, only []messages.Position) (seen, error) {
+func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, only []messages.Position) (seen, error) {
 	q := *s.query
-	if waitUpTo != nil {
-		q.WaitUpTo = *waitUpTo
+	if opts != nil {
+		opts.applyTo(&q)
 	}
 	p, err := c.open(ctx, s.query)
 	if err != nil {

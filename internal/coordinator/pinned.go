@@ -63,6 +63,14 @@ func prepare(spec *query.Spec, definition []byte, adapters map[string]Adapter, i
 	case spec.Run.InFlight > 0:
 		p.slots = spec.Run.InFlight
 	}
+	for _, quota := range d.Quotas {
+		if d.Rebased {
+			break // another service's numbers
+		}
+		if held := spec.Run.HoldBack; quota.Counts == "requests" && held >= quota.Limit {
+			return nil, fmt.Errorf("%w: run.hold_back: %d leaves nothing of the %d that the pool %s has", query.ErrInvalid, held, quota.Limit, quota.Pool)
+		}
+	}
 	if len(d.Quotas) > 0 {
 		p.quotaWait = d.Quotas[0].Window
 	}

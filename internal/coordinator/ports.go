@@ -77,6 +77,12 @@ type Services interface {
 	UpdateService(ctx context.Context, name string, edit func(*messages.Service) *messages.Service) error
 }
 
+// Quotas shows the accounts of quota pools.
+type Quotas interface {
+	// PoolQuotas reads all accounts of a pool, in no order.
+	PoolQuotas(ctx context.Context, pool string) ([]*messages.QuotaLedger, error)
+}
+
 // Definitions finds the service definition of a name as it is to be pinned. The error names the nearest known names.
 type Definitions interface {
 	Pinned(name string) ([]byte, error)

@@ -102,6 +102,7 @@ func (c *Client) FetchPage(ctx context.Context, task json.RawMessage, at service
 	if err != nil {
 		return service.Page{}, e.tell(err)
 	}
+	page.Metered = e.metered
 	return page, nil
 }
 

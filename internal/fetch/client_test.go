@@ -30,7 +30,7 @@ func TestAPageIsTheAnswersRowsWithItsStatusAndSize(t *testing.T) {
 	}
 	want := service.Page{
 		Rows: []byte("{\"id\":\"a\"}\n{\"id\":\"b\"}\n"), Count: 2, Columns: []string{"id"},
-		Status: 200, Bytes: int64(len(onePage)),
+		Status: 200, Bytes: int64(len(onePage)), Metered: service.Metered{Requests: 1},
 	}
 	if diff := cmp.Diff(want, page); diff != "" {
 		t.Errorf("page (-want +got):\n%s", diff)

@@ -26,6 +26,7 @@ type exchange struct {
 	sent    secrets         // all secrets that were sent, to keep them out of what is told
 	absent  []service.Credential
 	share   share // of the memory for bodies
+	metered service.Metered
 }
 
 func (e *exchange) run(ctx context.Context) (service.Page, error) {
@@ -53,6 +54,7 @@ func (e *exchange) hop(ctx context.Context) (page service.Page, redirect string,
 		return service.Page{}, "", err
 	}
 	e.watch.connect()
+	e.metered.Requests++
 	response, err := e.client.cfg.Transport.RoundTrip(r)
 	if err != nil {
 		return service.Page{}, "", e.failure(ctx, err)
@@ -60,6 +62,7 @@ func (e *exchange) hop(ctx context.Context) (page service.Page, redirect string,
 	e.watch.connected()         // on a transport that tells of no connections too
 	defer response.Body.Close() //nolint:errcheck // what was needed of it was read
 	e.told(response)
+	e.metered.Readings = e.client.definition.ReadQuotas(response.Header, nil, e.client.cfg.Now())
 	return e.answer(ctx, response)
 }
 
@@ -119,6 +122,7 @@ func (e *exchange) answer(ctx context.Context, response *http.Response) (page se
 	if err != nil {
 		return page, "", err
 	}
+	e.metered.Readings = e.client.definition.ReadQuotas(response.Header, data, e.client.cfg.Now())
 	class, givesUpAs := e.client.collection.Classify(response.StatusCode, response.Header, data)
 	if !whole && class != service.ClassQuota && class != service.ClassTransient && class != service.ClassBadLink {
 		// What broke off might have said something else, such as that the request was too large: it is asked again before the

@@ -66,6 +66,7 @@ func (e *exchange) tell(err error) error {
 	if !errors.As(err, &refusal) {
 		return err
 	}
+	refusal.Metered = e.metered
 	refusal.Message = clip(e.sent.hide(refusal.Message), maxMessageBytes)
 	if refusal.Err != nil && e.sent.in(refusal.Err.Error()) {
 		if !errors.Is(refusal.Err, service.ErrLink) {

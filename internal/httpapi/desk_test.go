@@ -22,18 +22,19 @@ const validSpec = `{"v":1,"name":"flows","service":"usgs","collection":"daily","
 
 // desk answers for all ports, and remembers what it was asked.
 type desk struct {
-	err      error
-	ready    error
-	asked    []string
-	spec     *query.Spec
-	waitUpTo *time.Duration
-	statuses []*messages.Status
-	content  io.ReadSeeker // of the table
-	etag     string
-	closed   atomic.Int64 // tables
-	report   frame.Report
-	tableID  string
-	panics   bool
+	err         error
+	ready       error
+	asked       []string
+	spec        *query.Spec
+	waitUpTo    *time.Duration
+	maxRequests *int64
+	statuses    []*messages.Status
+	content     io.ReadSeeker // of the table
+	etag        string
+	closed      atomic.Int64 // tables
+	report      frame.Report
+	tableID     string
+	panics      bool
 }
 
 func (d *desk) note(what string) { d.asked = append(d.asked, what) }
@@ -44,15 +45,15 @@ func (d *desk) Submit(_ context.Context, spec *query.Spec) (*messages.Query, err
 	return sampleQuery(), d.err
 }
 
-func (d *desk) Resume(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+func (d *desk) Resume(_ context.Context, id string, again *query.Resumption) (*messages.Query, error) {
 	d.note("resume " + id)
-	d.waitUpTo = waitUpTo
+	d.waitUpTo, d.maxRequests = again.WaitUpTo, again.MaxRequests
 	return sampleQuery(), d.err
 }
 
-func (d *desk) Retry(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+func (d *desk) Retry(_ context.Context, id string, again *query.Resumption) (*messages.Query, error) {
 	d.note("retry " + id)
-	d.waitUpTo = waitUpTo
+	d.waitUpTo = again.WaitUpTo
 	return sampleQuery(), d.err
 }
 
@@ -98,6 +99,13 @@ func (d *desk) Manifest(_ context.Context, id string) (*messages.Manifest, error
 func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error) {
 	d.note("coverage " + id)
 	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
+}
+
+func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
+	d.note("quotas")
+	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
+		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, HoldBack: 100, Window: 3600, Model: "rolling",
+	}}}, d.err
 }
 
 func (d *desk) Ready(context.Context) error { return d.ready }

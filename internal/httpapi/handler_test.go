@@ -37,6 +37,7 @@ func TestEachRouteAsksItsPort(t *testing.T) {
 		"resume":        {"POST", "/v1/queries/q1/resume", "", 200, "resume q1"},
 		"cancel":        {"POST", "/v1/queries/q1/cancel", "", 200, "cancel q1"},
 		"plan":          {"POST", "/v1/plan", validSpec, 200, "plan"},
+		"quotas":        {"GET", "/v1/quotas", "", 200, "quotas"},
 		"results":       {"GET", "/v1/queries/q1/results", "", 200, "table q1 parquet"},
 		"csv results":   {"GET", "/v1/queries/q1/results?format=csv", "", 200, "table q1 csv"},
 	} {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
@@ -17,10 +16,10 @@ import (
 // Commands change queries.
 type Commands interface {
 	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
-	// Resume runs again what has no result. A nil waitUpTo leaves the longest pause as it was.
-	Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	// Resume runs again what has no result.
+	Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	// Retry runs again only the chunks that have failed.
-	Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	Retry(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	Cancel(ctx context.Context, id string) (*messages.Query, error)
 	Remove(ctx context.Context, id string) error
 }
@@ -30,6 +29,8 @@ type Views interface {
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
+	// Quotas tells how the quota pools stand that queries have spent.
+	Quotas(ctx context.Context) (*messages.QuotaList, error)
 	// Coverage says what came of each value that a query asks for.
 	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
 	// Failures lists the chunks that have failed.

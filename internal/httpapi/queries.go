@@ -161,7 +161,7 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if body.Failed {
 		run = a.ports.Commands.Retry
 	}
-	q, err := run(ctx, id, (*time.Duration)(body.WaitUpTo))
+	q, err := run(ctx, id, &query.Resumption{WaitUpTo: (*time.Duration)(body.WaitUpTo), MaxRequests: body.MaxRequests})
 	return a.changed("resume query", q, err)
 }
 

@@ -17,7 +17,7 @@ import (
 func Worker(t testing.TB, b *bus.Bus, cfg worker.Config, upstreams worker.Upstreams, edit func(*worker.Ports)) *worker.Worker {
 	t.Helper()
 	ports := worker.Ports{
-		Queues: Queues{b}, Results: Results{b}, Records: b, Upstreams: upstreams, Leases: b.Leases(),
+		Queues: Queues{b}, Results: Results{b}, Records: b, Quotas: b, Upstreams: upstreams, Leases: b.Leases(),
 		NewID: rand.Text, Rand: chance{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {

@@ -32,6 +32,8 @@ type chunk struct {
 	releases  sync.WaitGroup        // of slots given back beside the work
 	header    messages.ResultHeader // what is counted for the result
 	paged     int                   // of the header's requests, those of the stored pages of the walk under way
+	requests  int                   // sent for this delivery of the item
+	tickets   []*ticket             // of the request under way: units of quotas
 	unpaged   int                   // of the header's requests, those of this attempt since the last page that it stored
 }
 
@@ -54,6 +56,7 @@ func newChunk(in *intake, d Delivery) *chunk {
 func (c *chunk) run(ctx context.Context) error {
 	defer c.releases.Wait()
 	defer c.release(ctx)
+	defer c.giveBack()
 	if c.again {
 		have, err := c.w.ports.Results.HasResult(ctx, c.item.Query, c.item.Position)
 		if err != nil || have {
@@ -123,7 +126,7 @@ func (c *chunk) commitSplit(ctx context.Context) error {
 
 // store commits a result. stored: it is this one, and not one that was there first.
 func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHeader) (stored bool, err error) {
-	h.Finished, h.Generation = c.w.ports.Now(), c.held
+	h.Finished, h.Generation, h.Sent = c.w.ports.Now(), c.held, c.requests
 	ctx, cancel := context.WithTimeout(ctx, c.w.cfg.Commit)
 	defer cancel()
 	err = result.Commit(ctx, h)
@@ -146,7 +149,7 @@ func (c *chunk) interrupt(kind messages.InterruptionKind, status int, reason str
 	return &interrupted{&messages.Interruption{
 		V: messages.Version, Query: c.item.Query, Run: c.item.Run, Position: c.item.Position, Service: c.item.Service,
 		Kind: kind, Status: status, Reason: messages.Text(reason), Until: until,
-		Requests: c.header.Requests - c.paged, Worker: c.w.cfg.ID, At: c.w.ports.Now(),
+		Requests: c.header.Requests - c.paged, Sent: c.requests, Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}}
 }
 

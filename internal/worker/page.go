@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/quota"
 	"github.com/braidhq/braid/pkg/retry"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -38,7 +39,7 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 			return service.Page{}, &lostWalk{status: answer.Status, reason: answer.Message}
 		case service.ClassQuota:
 			if refusals++; refusals > maxRefusals {
-				return service.Page{}, c.interrupt(messages.QuotaExhausted, answer.Status, answer.Message, c.quotaUntil(answer))
+				return service.Page{}, c.interrupt(messages.QuotaExhausted, answer.Status, answer.Message, c.quotaUntil(ctx, answer))
 			}
 			if err := c.closeGate(ctx, answer); err != nil {
 				return service.Page{}, err
@@ -98,9 +99,11 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	c.held = c.slot.Generation()
 	c.header.Requests++
 	c.unpaged++
+	c.requests++
 	sent := c.w.ports.Now()
 	c.sent = sent
 	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)
+	c.book(page, err)
 	took := c.w.ports.Now().Sub(sent)
 	c.took = took
 	c.header.Upstream += took
@@ -150,7 +153,12 @@ func (c *chunk) ready(ctx context.Context) error {
 			continue
 		}
 		if c.slot != nil && c.slot.Valid() {
-			return nil
+			charged, err := c.charge(ctx)
+			if err != nil || charged && c.slot != nil && c.slot.Valid() {
+				return err
+			}
+			c.giveBack()
+			continue
 		}
 		if c.slot != nil {
 			c.slot = nil
@@ -202,7 +210,7 @@ func (c *chunk) gate() string {
 // closeGate closes the service for all workers, and for this one at once.
 func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) error {
 	gate := &messages.Gate{
-		V: messages.Version, Service: c.gate(), Until: c.quotaUntil(answer),
+		V: messages.Version, Service: c.gate(), Until: c.quotaUntil(ctx, answer),
 		Status: answer.Status, Reason: messages.Text(answer.Message),
 		Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}
@@ -217,14 +225,14 @@ func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) er
 	return nil
 }
 
-const maxGate = 24 * time.Hour // a hint beyond this is not believed
+const maxGate = quota.MostRefused // a hint beyond this is not believed
 
-func (c *chunk) quotaUntil(answer *service.ResponseError) time.Time {
-	wait := answer.RetryAfter
-	if wait <= 0 {
-		wait = c.up.QuotaWait
+// quotaUntil is when a request that was refused may be sent again: as the service said, else as the quota's books tell.
+func (c *chunk) quotaUntil(ctx context.Context, answer *service.ResponseError) time.Time {
+	if answer.RetryAfter > 0 {
+		return c.hintedUntil(answer.RetryAfter)
 	}
-	return c.hintedUntil(wait)
+	return c.untilKnown(ctx)
 }
 
 func (c *chunk) hintedUntil(wait time.Duration) time.Time {

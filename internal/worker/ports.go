@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/quota"
 	"github.com/braidhq/braid/pkg/retry"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -80,6 +81,15 @@ type Suspects interface {
 	UpdateSuspect(ctx context.Context, query string, p messages.Position, edit func(*messages.Suspect) *messages.Suspect) error
 }
 
+// Quotas is the accounts of quota pools that all processes share.
+type Quotas interface {
+	// UpdateQuota is compare-and-set until nobody came between; edit sees nil when there is no account, and may be called several
+	// times.
+	UpdateQuota(ctx context.Context, pool, owner string, edit func(*messages.QuotaLedger) *messages.QuotaLedger) error
+	// CountWorkers tells how many workers share the pools.
+	CountWorkers(ctx context.Context) (int, error)
+}
+
 // Upstream is what the worker needs to run items of one collection.
 type Upstream struct {
 	Adapter   service.Adapter
@@ -90,7 +100,9 @@ type Upstream struct {
 	RepeatEnd bool          // this service marks its end by naming the same next page again
 	// CountedPages: we say which page is wanted, by its number or offset, and the service names none.
 	CountedPages bool
-	CursorTTL    time.Duration // how long a cursor lives; 0: unknown, and then it is tried
+	// Pools gives the quotas that a request which is sent now is charged to. Nil: there are none.
+	Pools     func() ([]quota.Config, error)
+	CursorTTL time.Duration // how long a cursor lives; 0: unknown, and then it is tried
 }
 
 // Upstreams finds the upstream of an item from the definition that its query pinned. A *service.ResponseError is a

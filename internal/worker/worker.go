@@ -27,6 +27,7 @@ type Config struct {
 	Concurrency int           // most items at once; 32
 	Grace       time.Duration // after a stop, how long items in hand may take to finish before they are handed back; 20 s
 	ShortWait   time.Duration // longest closed gate that is waited out with the item in hand; 2 s
+	HoldBack    int64         // units of each quota that this worker never spends
 	Commit      time.Duration // longest time to store a result while the store is away; 2 min
 }
 
@@ -51,6 +52,7 @@ type Ports struct {
 	Queues    Queues
 	Results   Results
 	Records   Records
+	Quotas    Quotas // nil: nothing is charged
 	Upstreams Upstreams
 	Leases    lease.Store
 	NewID     func() string // unique ids of attempts
@@ -69,6 +71,7 @@ type Worker struct {
 	room     *semaphore.Weighted // Concurrency tokens, one per item in hand
 	turn     *semaphore.Weighted // of the suspects: one at a time
 	busy     counter
+	quotas   *quotas
 }
 
 // New makes a worker. Run starts it.
@@ -77,12 +80,17 @@ func New(cfg Config, ports Ports) (*Worker, error) {
 	if err := messages.CheckName(cfg.ID); err != nil {
 		return nil, fmt.Errorf("worker id: %w", err)
 	}
+	if cfg.HoldBack < 0 {
+		return nil, fmt.Errorf("hold-back is %d; use 0 or more", cfg.HoldBack)
+	}
 	log := ports.Log.With("worker", cfg.ID)
-	return &Worker{
+	w := &Worker{
 		cfg: cfg, ports: ports, log: log, board: newBoard(),
 		recorder: newRecorder(cfg.ID, ports.Results, log),
 		room:     semaphore.NewWeighted(int64(cfg.Concurrency)), turn: semaphore.NewWeighted(1),
-	}, nil
+	}
+	w.quotas = newQuotas(w)
+	return w, nil
 }
 
 // Run takes and runs items until ctx ends. Then it takes no more, lets what it has in hand finish for the grace period,
@@ -97,6 +105,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	parts.Go(func() error { return w.watchRecords(background) })
 	parts.Go(func() error { return w.recorder.run(background) })
 	parts.Go(func() error { return w.presence(background) })
+	parts.Go(func() error { return w.quotas.run(background) })
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

@@ -118,22 +118,25 @@ func (c *Client) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSumm
 	return call(ctx, c, http.MethodPost, apiPath+"plan", body, maxAnswerBytes, messages.DecodePlanSummary)
 }
 
-// Resume runs again what has no result. A nil waitUpTo leaves the longest pause as it was.
-func (c *Client) Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
-	return c.resume(ctx, id, contract.Resume{WaitUpTo: (*query.Duration)(waitUpTo)})
+// Resume runs again what has no result. A nil again leaves everything as it was, with a new budget of requests.
+func (c *Client) Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error) {
+	return c.resume(ctx, id, again, false)
 }
 
-// Retry runs again only the chunks that have failed. A nil waitUpTo leaves the longest pause as it was.
-func (c *Client) Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
-	return c.resume(ctx, id, contract.Resume{WaitUpTo: (*query.Duration)(waitUpTo), Failed: true})
+// Retry runs again only the chunks that have failed. A nil again leaves everything as it was, with a new budget of requests.
+func (c *Client) Retry(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error) {
+	return c.resume(ctx, id, again, true)
 }
 
-func (c *Client) resume(ctx context.Context, id string, how contract.Resume) (*messages.Query, error) {
+func (c *Client) resume(ctx context.Context, id string, again *query.Resumption, failed bool) (*messages.Query, error) {
 	path, err := queryPath(id, "/resume")
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(how)
+	if again == nil {
+		again = &query.Resumption{}
+	}
+	body, err := json.Marshal(contract.Resume{WaitUpTo: (*query.Duration)(again.WaitUpTo), MaxRequests: again.MaxRequests, Failed: failed})
 	if err != nil {
 		return nil, fmt.Errorf("encode resume: %w", err)
 	}

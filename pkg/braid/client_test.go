@@ -42,9 +42,20 @@ func (d *desk) Submit(_ context.Context, spec *query.Spec) (*messages.Query, err
 	return sampleQuery(), d.err
 }
 
-func (d *desk) Resume(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
-	d.note("resume %s %v", id, waitUpTo != nil && *waitUpTo == time.Hour)
+func (d *desk) Resume(_ context.Context, id string, again *query.Resumption) (*messages.Query, error) {
+	d.note("resume %s %v", id, again.WaitUpTo != nil && *again.WaitUpTo == time.Hour && *again.MaxRequests == 500)
 	return sampleQuery(), d.err
+}
+
+func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
+	d.note("quotas")
+	return sampleQuotas(), d.err
+}
+
+func sampleQuotas() *messages.QuotaList {
+	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
+		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, Window: 3600, Model: "rolling",
+	}}}
 }
 
 func (d *desk) Cancel(_ context.Context, id string) (*messages.Query, error) {
@@ -82,8 +93,8 @@ func (d *desk) Failures(_ context.Context, id string) (*messages.Failures, error
 	return sampleFailures(), d.err
 }
 
-func (d *desk) Retry(_ context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
-	d.note("retry %s %v", id, waitUpTo != nil)
+func (d *desk) Retry(_ context.Context, id string, again *query.Resumption) (*messages.Query, error) {
+	d.note("retry %s %v", id, again.WaitUpTo != nil)
 	return sampleQuery(), d.err
 }
 
@@ -167,18 +178,21 @@ func newClient(t *testing.T, url string) *braid.Client {
 
 // calls is every call of a client, by what the server's ports are then asked.
 func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
-	hour := time.Hour
+	hour, budget := time.Hour, int64(500)
 	return map[string]func(*braid.Client) (any, error){
-		"submit flows":      func(c *braid.Client) (any, error) { return c.Submit(ctx, sampleSpec()) },
-		"plan flows":        func(c *braid.Client) (any, error) { return c.Plan(ctx, sampleSpec()) },
-		"resume q1 true":    func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", &hour) },
+		"submit flows": func(c *braid.Client) (any, error) { return c.Submit(ctx, sampleSpec()) },
+		"plan flows":   func(c *braid.Client) (any, error) { return c.Plan(ctx, sampleSpec()) },
+		"resume q1 true": func(c *braid.Client) (any, error) {
+			return c.Resume(ctx, "q1", &query.Resumption{WaitUpTo: &hour, MaxRequests: &budget})
+		},
 		"resume q1 false":   func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
-		"retry q1 true":     func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &hour) },
+		"retry q1 true":     func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &query.Resumption{WaitUpTo: &hour}) },
 		"failures q1":       func(c *braid.Client) (any, error) { return c.Failures(ctx, "q1") },
 		"cancel q1":         func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
 		"remove q1":         func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
 		"status q1":         func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
 		"status ":           func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
+		"quotas":            func(c *braid.Client) (any, error) { return c.Quotas(ctx) },
 		"statuses":          func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
 		"ready":             func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
 		"manifest q1":       func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },
@@ -192,7 +206,7 @@ func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	answers := map[string]any{
 		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(),
 		"statuses": []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, "table": &report,
-		"manifest": sampleManifest(), "retry": sampleQuery(), "failures": sampleFailures(),
+		"manifest": sampleManifest(), "retry": sampleQuery(), "failures": sampleFailures(), "quotas": sampleQuotas(),
 		"coverage": &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}},
 	}
 	for asked, call := range calls(t.Context()) {
@@ -358,7 +372,7 @@ func TestAnswersThatAreNotBraidsAreErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := served(t, handler)
 			for asked, call := range calls(t.Context()) {
-				if slices.Contains([]string{"ready", "remove q1", "statuses"}, asked) {
+				if slices.Contains([]string{"ready", "remove q1", "statuses", "quotas"}, asked) {
 					continue // whose answers say little beside their status
 				}
 				if got, err := call(client); !errors.Is(err, braid.ErrServer) || len(err.Error()) > 8<<10 {

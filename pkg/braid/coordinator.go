@@ -55,7 +55,7 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 		return nil, err
 	}
 	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Version: cfg.Version}, coordinator.Ports{
-		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions,
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Definitions: cfg.Definitions,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,
 	})

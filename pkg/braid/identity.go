@@ -17,11 +17,16 @@ func processID() string {
 	if err != nil {
 		host = "host"
 	}
+	return fmt.Sprintf("%s-%s", hostName(host), strings.ToLower(rand.Text()[:6]))
+}
+
+// hostName writes a host's name as it may stand in names of ours.
+func hostName(host string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
 			return r
 		}
 		return '-'
 	}, host)
-	return fmt.Sprintf("%s-%s", strings.Trim(name[:min(len(name), 32)], "-"), strings.ToLower(rand.Text()[:6]))
+	return strings.Trim(name[:min(len(name), 32)], "-")
 }

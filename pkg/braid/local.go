@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/coordinator"
@@ -20,14 +19,17 @@ import (
 // wrap the same sentinels either way: those of pkg/query and pkg/messages. Ids may be given by their first letters.
 type Coordinator interface {
 	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
-	Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	// Resume runs again what has no result. A nil again leaves everything as it was, with a new budget of requests.
+	Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	// Retry runs again only the chunks that have failed.
-	Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error)
+	Retry(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	Cancel(ctx context.Context, id string) (*messages.Query, error)
 	Remove(ctx context.Context, id string) error
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
+	// Quotas tells how the quota pools stand that queries have spent.
+	Quotas(ctx context.Context) (*messages.QuotaList, error)
 	// Coverage says what came of each value that a query asks for.
 	Coverage(ctx context.Context, id string) (*messages.Coverage, error)
 	// Failures lists the chunks that have failed, the lowest position first.
@@ -69,21 +71,27 @@ func (l *Local) id(ctx context.Context, prefix string) (string, error) {
 }
 
 // Resume runs again what has no result.
-func (l *Local) Resume(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+func (l *Local) Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error) {
 	id, err := l.id(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return l.engine.Resume(ctx, id, coordinator.ResumeOptions{WaitUpTo: waitUpTo})
+	if again == nil {
+		again = &query.Resumption{}
+	}
+	return l.engine.Resume(ctx, id, coordinator.ResumeOptions(*again))
 }
 
 // Retry runs again only the chunks that have failed.
-func (l *Local) Retry(ctx context.Context, id string, waitUpTo *time.Duration) (*messages.Query, error) {
+func (l *Local) Retry(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error) {
 	id, err := l.id(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return l.engine.Retry(ctx, id, coordinator.ResumeOptions{WaitUpTo: waitUpTo})
+	if again == nil {
+		again = &query.Resumption{}
+	}
+	return l.engine.Retry(ctx, id, coordinator.ResumeOptions(*again))
 }
 
 // Failures lists the chunks that have failed, the lowest position first.

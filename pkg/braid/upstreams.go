@@ -20,6 +20,7 @@ type upstreams struct {
 	fetchers   fetchers // of the program that runs the worker
 	connect    func(*service.Collection, *http.Transport) (service.Adapter, error)
 	transport  func(*service.Definition) *http.Transport
+	pools      pools
 
 	mu   sync.Mutex // guards open
 	open map[string]*opened
@@ -91,7 +92,7 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 		Adapter: adapter, Gate: gateName(o.definition), Retry: policy(o.definition.Retry), QuotaWait: time.Hour,
 		MaxPages: collection.Paging().MaxPages, RepeatEnd: collection.Paging().Repeat == service.RepeatEnd,
 		CountedPages: collection.Paging().Style == service.PagingPage || collection.Paging().Style == service.PagingOffset,
-		CursorTTL:    collection.Paging().CursorTTL,
+		CursorTTL:    collection.Paging().CursorTTL, Pools: u.pools.of(o.definition),
 	}
 	if quotas := o.definition.Quotas; len(quotas) > 0 {
 		up.QuotaWait = quotas[0].Window

@@ -22,6 +22,7 @@ type WorkerConfig struct {
 	ID            string                     // names this worker; default: host and random letters
 	Concurrency   int                        // most items at once; 32
 	Grace         time.Duration              // after a stop, until items in hand are handed back; 20 s
+	HoldBack      int64                      // units of each quota that this worker never spends, beside what definitions and queries say
 	Adapters      map[string]service.Adapter // by service, or by the name that definitions give: instead of declared requests
 	NamedAdapters map[string]Adapter         // by the name that definitions give: the same ones that coordinators plan with
 	Getenv        func(string) string        // where credentials are looked for; default: os.Getenv
@@ -103,6 +104,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
 	ups := &upstreams{
+		pools:      pools{secrets.Resolve, hostName(host)},
 		definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
 			return fetch.NewTransport(fetch.TransportConfig{
@@ -114,9 +116,9 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 		},
 	}
 	return worker.New(worker.Config{
-		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace,
+		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace, HoldBack: cfg.HoldBack,
 	}, worker.Ports{
-		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: spokenTo{b, fetchers, cfg.Log}, Upstreams: ups, Leases: b.Leases(),
+		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: spokenTo{b, fetchers, cfg.Log}, Quotas: b, Upstreams: ups, Leases: b.Leases(),
 		NewID: rand.Text, Rand: globalRand{}, Now: time.Now, Log: cfg.Log,
 	})
 }

@@ -64,4 +64,6 @@ func FuzzDecodeProgress(f *testing.F)     { fuzz(f, "progress") }
 func FuzzDecodeService(f *testing.F)      { fuzz(f, "service") }
 func FuzzDecodeGate(f *testing.F)         { fuzz(f, "gate") }
 func FuzzDecodeWorker(f *testing.F)       { fuzz(f, "worker") }
+func FuzzDecodeQuotaLedger(f *testing.F)  { fuzz(f, "quota_ledger") }
+func FuzzDecodeQuotaList(f *testing.F)    { fuzz(f, "quotas") }
 func FuzzDecodePlanSummary(f *testing.F)  { fuzz(f, "plan_summary") }

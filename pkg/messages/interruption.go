@@ -13,6 +13,7 @@ const (
 	QuotaExhausted     InterruptionKind = "quota"       // the service refused for quota (429)
 	ServiceInterrupted InterruptionKind = "service"     // 5xx, connection lost, unreadable answers, retries used up
 	HandedBack         InterruptionKind = "handed_back" // not run: gate closed, query stopped, or worker draining
+	AllowanceSpent     InterruptionKind = "allowance"   // the requests that the item was allowed are sent; it goes on with further ones
 )
 
 const maxInterruptionBytes = 16 << 10
@@ -29,6 +30,7 @@ type Interruption struct {
 	Reason   string           `json:"reason"`
 	Until    time.Time        `json:"until,omitzero"`     // when to go on, as far as the service said or its quota's window tells
 	Requests int              `json:"requests,omitempty"` // sent upstream for this item, without those of stored pages behind which another attempt can go on
+	Sent     int              `json:"sent,omitempty"`     // all requests of this delivery of the item, for the query's budget
 	Worker   string           `json:"worker"`
 	At       time.Time        `json:"at"`
 }
@@ -45,16 +47,17 @@ func (m *Interruption) Validate() error {
 		field("status", checkStatus(m.Status)),
 		checkText("reason", m.Reason),
 		checkCount("requests", int64(m.Requests)),
+		checkCount("sent", int64(m.Sent)),
 		field("worker", CheckName(m.Worker)),
 	)
 }
 
 func (m *Interruption) checkKind() error {
 	switch m.Kind {
-	case QuotaExhausted, ServiceInterrupted, HandedBack:
+	case QuotaExhausted, ServiceInterrupted, HandedBack, AllowanceSpent:
 		return nil
 	}
-	return fmt.Errorf("%.20q is none of quota, service, handed_back", m.Kind)
+	return fmt.Errorf("%.20q is none of quota, service, handed_back, allowance", m.Kind)
 }
 
 // Encode validates m and gives its wire form.

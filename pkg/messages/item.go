@@ -26,6 +26,8 @@ type Item struct {
 	Divisible  bool            `json:"divisible,omitempty"` // the chunk can be divided when the service refuses it as too large
 	Asks       string          `json:"asks,omitempty"`      // the values that the chunk asks for, as people read them in a failure
 	MaxRows    int64           `json:"max_rows,omitempty"`  // rows after which the walk may end; 0: all
+	HoldBack   int64           `json:"hold_back,omitempty"` // requests of a quota that the query never spends
+	Allowance  int             `json:"allowance,omitempty"` // requests that may be sent for the item before it is given back; 0: any number
 }
 
 // Validate reports the first field that is missing or out of bounds.
@@ -41,6 +43,8 @@ func (m *Item) Validate() error {
 		field("task", checkTask(m.Task)),
 		checkText("asks", m.Asks),
 		checkCount("max_rows", m.MaxRows),
+		checkCount("hold_back", m.HoldBack),
+		checkCount("allowance", int64(m.Allowance)),
 	)
 }
 

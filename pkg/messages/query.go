@@ -25,7 +25,7 @@ func (s QueryState) Active() bool { return s == Running || s == Stopping }
 
 // Stop says why a query is not running, in the words that a person is shown.
 type Stop struct {
-	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained, breaker, retried
+	Kind     string    `json:"kind"` // quota, service, failure, cancelled, damaged, drained, budget, breaker, retried
 	Position Position  `json:"position,omitempty"`
 	Status   int       `json:"status,omitempty"`
 	Class    string    `json:"class,omitempty"` // of a failure
@@ -44,6 +44,7 @@ const (
 	StopDrained   = "drained" // the process was asked to stop
 	StopBreaker   = "breaker" // too many of the last chunks failed, or were interrupted by the service
 	StopRetried   = "retried" // the failed chunks were run again, as was asked, and others have no result
+	StopBudget    = "budget"  // the requests that the user allowed are sent
 )
 
 const (
@@ -67,6 +68,8 @@ type Query struct {
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
 	WaitUpTo    time.Duration `json:"wait_up_to_ns"`               // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	MaxRequests int64         `json:"max_requests,omitempty"`      // the user's budget of requests; 0: none
+	BudgetSpent int64         `json:"budget_spent,omitempty"`      // of it, by runs since it was given
 	InFlight    int           `json:"in_flight,omitempty"`         // requests in flight that the query asked for; 0: as the service says
 	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
@@ -97,6 +100,8 @@ func (m *Query) Validate() error {
 		field("fingerprint", checkDigest(m.Fingerprint)),
 		checkCount("chunks", int64(m.Chunks)),
 		checkText("url", m.URL),
+		checkCount("max_requests", m.MaxRequests),
+		checkCount("budget_spent", m.BudgetSpent),
 		checkCount("in_flight", int64(m.InFlight)),
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
@@ -217,22 +222,32 @@ func DecodeQuery(data []byte) (*Query, error) { return decode[Query]("query", da
 
 // Progress is a cache of what the result stream says of a query, written at most once a second.
 type Progress struct {
-	V         int       `json:"v"`
-	Query     string    `json:"query"`
-	Run       int       `json:"run"`
-	Completed int       `json:"completed"`         // positions of the plan that have all their rows
-	Split     int       `json:"split,omitempty"`   // positions that were split because the service refused them as too large
-	Failed    int       `json:"failed"`            // positions that failed
-	Doubted   int       `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
-	Waiting   int       `json:"waiting"`           // items with the workers or on the way to them
-	Rows      int64     `json:"rows"`
-	Pages     int64     `json:"pages"`
-	KeptPages int64     `json:"kept_pages,omitempty"`        // beside these, such as are stored of chunks without a result: a resume goes on behind them
-	Requests  int64     `json:"requests"`                    // as told by results, stored pages and interruptions
-	AtLeast   bool      `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
-	Bytes     int64     `json:"bytes"`                       // of rows, before compression
-	Updated   time.Time `json:"updated"`
+	V         int        `json:"v"`
+	Query     string     `json:"query"`
+	Run       int        `json:"run"`
+	Completed int        `json:"completed"`         // positions of the plan that have all their rows
+	Split     int        `json:"split,omitempty"`   // positions that were split because the service refused them as too large
+	Failed    int        `json:"failed"`            // positions that failed
+	Doubted   int        `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
+	Waiting   int        `json:"waiting"`           // items with the workers or on the way to them
+	Rows      int64      `json:"rows"`
+	Pages     int64      `json:"pages"`
+	KeptPages int64      `json:"kept_pages,omitempty"`        // beside these, such as are stored of chunks without a result: a resume goes on behind them
+	Requests  int64      `json:"requests"`                    // as told by results, stored pages and interruptions
+	AtLeast   bool       `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
+	Bytes     int64      `json:"bytes"`                       // of rows, before compression
+	Quotas    []PoolLeft `json:"quotas,omitempty"`            // of the service, as they stood then
+	Updated   time.Time  `json:"updated"`
 }
+
+// PoolLeft is what is left of a quota pool.
+type PoolLeft struct {
+	Pool  string `json:"pool"`
+	Left  int64  `json:"remaining"`
+	Limit int64  `json:"limit"`
+}
+
+const maxProgressQuotas = 8
 
 // Validate reports the first field that is missing or out of bounds.
 func (m *Progress) Validate() error {
@@ -250,7 +265,20 @@ func (m *Progress) Validate() error {
 		checkCount("kept_pages", m.KeptPages),
 		checkCount("requests", m.Requests),
 		checkCount("bytes", m.Bytes),
+		field("quotas", m.checkQuotas()),
 	)
+}
+
+func (m *Progress) checkQuotas() error {
+	if len(m.Quotas) > maxProgressQuotas {
+		return fmt.Errorf("%d, at most %d", len(m.Quotas), maxProgressQuotas)
+	}
+	for _, q := range m.Quotas {
+		if err := firstError(field("pool", CheckName(q.Pool)), checkCount("remaining", q.Left), checkCount("limit", q.Limit)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Encode validates m and gives its wire form.

@@ -37,6 +37,7 @@ type ResultHeader struct {
 	Rows        int64         `json:"rows"`
 	Pages       int           `json:"pages"`
 	Requests    int           `json:"requests"`            // sent upstream by the attempt that committed it, and for the stored pages that it went on behind; retries included
+	Sent        int           `json:"sent,omitempty"`      // all requests of the delivery of the item that committed it, for the query's budget
 	Uncounted   bool          `json:"uncounted,omitempty"` // attempts before may have sent requests that are counted nowhere
 	Columns     []string      `json:"columns,omitempty"`
 	Bytes       int64         `json:"bytes"`                  // of the rows, before compression
@@ -67,6 +68,7 @@ func (m *ResultHeader) Validate() error {
 		checkCount("rows", m.Rows),
 		checkCount("pages", int64(m.Pages)),
 		checkCount("requests", int64(m.Requests)),
+		checkCount("sent", int64(m.Sent)),
 		checkCount("bytes", m.Bytes),
 		field("columns", checkColumns(m.Columns)),
 		field("sha256", checkDigest(m.SHA256)),

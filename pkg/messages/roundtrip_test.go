@@ -208,6 +208,7 @@ func TestWhatIsReadIsWhatWasWritten(t *testing.T) {
 	drawn := map[string]func(draw) wire{
 		"item": draw.item, "result": draw.header, "page": draw.page, "interruption": draw.interruption, "executions": draw.executions, "query": draw.query,
 		"progress": draw.progress, "service": draw.service, "gate": draw.gate, "worker": draw.worker, "suspect": draw.suspect, "plan_summary": draw.summary,
+		"quota_ledger": draw.ledger, "quotas": draw.quotas,
 	}
 	for _, w := range words() {
 		if w.name == "failed" || w.name == "ended" {

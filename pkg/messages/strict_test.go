@@ -90,7 +90,7 @@ func TestANewerVersionIsNamedSo(t *testing.T) {
 func TestAMessageIsReadUpToItsLengthAndNoFurther(t *testing.T) {
 	limits := map[string]int{
 		"item": 776 << 10, "result": 48 << 10, "failed": 48 << 10, "page": 52 << 10, "ended": 52 << 10, "interruption": 16 << 10, "executions": 64 << 10, "query": 64 << 10,
-		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "suspect": 16 << 10, "plan_summary": 128 << 10,
+		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "suspect": 16 << 10, "plan_summary": 128 << 10, "quota_ledger": 256 << 10, "quotas": 4 << 20,
 	}
 	for _, w := range words() {
 		good := encoded(t, w.full)
@@ -337,6 +337,35 @@ func recordBounds(long, text string) []bound {
 		{"plan_summary", "first_body", func(m *messages.PlanSummary) { m.FirstBody = text }},
 		{"plan_summary", "last_body", func(m *messages.PlanSummary) { m.LastBody = text }},
 		{"plan_summary", "quotas", func(m *messages.PlanSummary) { m.Quotas = make([]messages.PlanQuota, 17) }},
+		{"quota_ledger", "pool", func(m *messages.QuotaLedger) { m.Pool = "" }},
+		{"quota_ledger", "owner", func(m *messages.QuotaLedger) { m.Owner = text }},
+		{"quota_ledger", "model", func(m *messages.QuotaLedger) { m.Model = text }},
+		{"quota_ledger", "counts", func(m *messages.QuotaLedger) { m.Counts = text }},
+		{"quota_ledger", "window_ns", func(m *messages.QuotaLedger) { m.Window = 0 }},
+		{"quota_ledger", "limit", func(m *messages.QuotaLedger) { m.Limit = -1 }},
+		{"quota_ledger", "hold_back", func(m *messages.QuotaLedger) { m.HoldBack = -1 }},
+		{"quota_ledger", "total", func(m *messages.QuotaLedger) { m.Total = -1 }},
+		{"quota_ledger", "instants", func(m *messages.QuotaLedger) { m.Latest = 1<<63 - 1 }},
+		{"quota_ledger", "spent[1]", func(m *messages.QuotaLedger) { m.Spent[1].Units = 0 }},
+		{"quota_ledger", "spent[1]", func(m *messages.QuotaLedger) { m.Spent[1].To = m.Spent[0].To }},
+		{"quota_ledger", "spent", func(m *messages.QuotaLedger) {
+			m.Spent = nil
+			for i := range int64(messages.MaxQuotaSpends + 1) {
+				m.Spent = append(m.Spent, messages.QuotaSpend{From: i, To: i, Units: 1})
+			}
+		}},
+		{"quota_ledger", "reserved[0]", func(m *messages.QuotaLedger) { m.Reserved[0].Free = -1 }},
+		{"quota_ledger", "reserved[1]", func(m *messages.QuotaLedger) { m.Reserved = append(m.Reserved, m.Reserved[0]) }},
+		{"quota_ledger", "reading.remaining", func(m *messages.QuotaLedger) { m.Reading.Remaining = -1 }},
+		{"quota_ledger", "reading.at", func(m *messages.QuotaLedger) { m.Reading.At = -1 }},
+		{"quotas", "quotas[0]: pool", func(m *messages.QuotaList) { m.Quotas[0].Pool = "" }},
+		{"quotas", "quotas[0]: left", func(m *messages.QuotaList) { m.Quotas[0].Left = -1 }},
+		{"progress", "quotas", func(m *messages.Progress) { m.Quotas = make([]messages.PoolLeft, 9) }},
+		{"progress", "remaining", func(m *messages.Progress) { m.Quotas[0].Left = -1 }},
+		{"item", "hold_back", func(m *messages.Item) { m.HoldBack = -1 }},
+		{"item", "allowance", func(m *messages.Item) { m.Allowance = -1 }},
+		{"query", "max_requests", func(m *messages.Query) { m.MaxRequests = -1 }},
+		{"query", "budget_spent", func(m *messages.Query) { m.BudgetSpent = -1 }},
 		{"plan_summary", "quotas.pool", func(m *messages.PlanSummary) { m.Quotas[0].Pool = "" }},
 		{"plan_summary", "quotas.counts", func(m *messages.PlanSummary) { m.Quotas[0].Counts = text }},
 		{"plan_summary", "quotas.key", func(m *messages.PlanSummary) { m.Quotas[0].Key = messages.KeyState(text) }},

@@ -75,10 +75,10 @@ func words() []word {
 		wordOf("item", &messages.Item{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Service: "rivers", Definition: digest, Collection: "daily",
 			Task: json.RawMessage(`{"method":"GET","url":"https://api.example.org/items?a=1&b=2"}`), Dispatched: noon(0), Recheck: true,
-			Divisible: true, Asks: "monitoring_location_id: 2 values from USGS-01 to USGS-02", MaxRows: 100,
+			Divisible: true, Asks: "monitoring_location_id: 2 values from USGS-01 to USGS-02", MaxRows: 100, HoldBack: 50, Allowance: 7,
 		}, messages.DecodeItem),
 		wordOf("result", &messages.ResultHeader{
-			V: 1, Query: "q1", Run: 2, Position: "17", Outcome: messages.OutcomeRows, Rows: 3, Pages: 2, Requests: 4,
+			V: 1, Query: "q1", Run: 2, Position: "17", Outcome: messages.OutcomeRows, Rows: 3, Pages: 2, Requests: 4, Sent: 3,
 			Columns: []string{"time", "value"}, Bytes: 120, SHA256: digest, Parts: 2, Walk: "a0", StoredPages: 1, Doubted: true, Uncounted: true, Attempt: "a1",
 			Worker: "w1", Generation: 9,
 			Started: noon(1), Finished: noon(2), SlotWait: time.Millisecond, Upstream: time.Second, LastPage: request,
@@ -89,7 +89,7 @@ func words() []word {
 		}, messages.DecodeResultHeader),
 		wordOf("interruption", &messages.Interruption{
 			V: 1, Query: "q1", Run: 1, Position: "17", Service: "rivers", Kind: messages.QuotaExhausted, Status: 429,
-			Reason: "over the hourly limit", Until: noon(3), Requests: 2, Worker: "w1", At: noon(1),
+			Reason: "over the hourly limit", Until: noon(3), Requests: 2, Sent: 3, Worker: "w1", At: noon(1),
 		}, messages.DecodeInterruption),
 		wordOf("executions", &messages.Executions{V: 1, Query: "q1", Run: 1, Worker: "w1", Executions: []messages.Execution{{
 			Position: "17", Attempt: "a1", Page: 1, Try: 2, Class: "ok", Status: 200, Bytes: 64, Sent: noon(1),
@@ -97,7 +97,7 @@ func words() []word {
 		}}}, messages.DecodeExecutions),
 		wordOf("query", &messages.Query{
 			V: 1, ID: "q1", Name: "gauges", Service: "rivers", Collection: "daily", Definition: digest, Spec: digest, Fingerprint: digest,
-			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, Covered: true, Unchanged: true, Lineage: digest, Base: "q0", Mark: noon(0), Only: []messages.Position{"3", "17.0"}, InFlight: 4, StuckSince: noon(1), StuckAt: 3, Killed: true,
+			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, Covered: true, Unchanged: true, Lineage: digest, Base: "q0", Mark: noon(0), Only: []messages.Position{"3", "17.0"}, MaxRequests: 500, BudgetSpent: 20, InFlight: 4, StuckSince: noon(1), StuckAt: 3, Killed: true,
 			Stop: &messages.Stop{
 				Kind: "quota", Position: "17", Status: 429, Class: "quota", Reason: "over the hourly limit", Hint: "wait",
 				Until: noon(9), At: noon(1), Tripped: &messages.Tripped{Window: 100, Minimum: 20, Threshold: "0.25", Ended: 40, Failed: 12, Alike: 10},
@@ -105,7 +105,7 @@ func words() []word {
 			Created: noon(0), Updated: noon(1),
 		}, messages.DecodeQuery),
 		wordOf("progress", &messages.Progress{
-			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Doubted: 1, Waiting: 3, Rows: 100, Pages: 12, KeptPages: 3, Requests: 14, AtLeast: true, Bytes: 5000, Updated: noon(1),
+			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Doubted: 1, Waiting: 3, Rows: 100, Pages: 12, KeptPages: 3, Requests: 14, AtLeast: true, Bytes: 5000, Quotas: []messages.PoolLeft{{Pool: "gateway", Left: 588, Limit: 1000}}, Updated: noon(1),
 		}, messages.DecodeProgress),
 		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second, Adapter: "soap"}, messages.DecodeService),
 		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Status: 429, Reason: "over the limit", Worker: "w1", At: noon(1)}, messages.DecodeGate),
@@ -115,6 +115,17 @@ func words() []word {
 		wordOf("suspect", &messages.Suspect{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Begun: []messages.Begun{{Attempt: "a1", Worker: "w1", Delivery: 3, At: noon(1)}},
 		}, messages.DecodeSuspect),
+		wordOf("quota_ledger", &messages.QuotaLedger{
+			V: 1, Pool: "gateway", Owner: "key-usgs", Counts: "requests", Model: "rolling", Window: time.Hour, Limit: 1000, Observed: true, HoldBack: 100,
+			Latest: noon(9).UnixNano(), Total: 412, Full: noon(8).UnixNano(), Phase: noon(7).UnixNano(), Refused: noon(6).UnixNano(),
+			Spent:    []messages.QuotaSpend{{From: noon(1).UnixNano(), To: noon(2).UnixNano(), Units: 400}, {From: noon(2).UnixNano(), To: noon(3).UnixNano(), Units: 12}},
+			Reserved: []messages.QuotaReservation{{Holder: "w1-0", Free: 3, Flying: 4, From: noon(3).UnixNano(), Until: noon(8).UnixNano()}},
+			Reading:  &messages.QuotaReading{Remaining: 580, Total: 410, At: noon(3).UnixNano(), Reset: noon(30).UnixNano()},
+		}, messages.DecodeQuotaLedger),
+		wordOf("quotas", &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
+			Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Observed: true, Left: 588, HoldBack: 100, Window: 3600, Model: "rolling",
+			Since: noon(1), Next: noon(9), Updated: noon(3),
+		}}}, messages.DecodeQuotaList),
 		wordOf("plan_summary", &messages.PlanSummary{
 			Service: "rivers", Collection: "daily", Chunks: 40, Fingerprint: digest, Definition: digest, LeastRequests: 40, InFlight: 4, LongestURLBytes: 1990,
 			URLLimit: 2000, LargestValues: map[string]int{"site": 90, "code": 2}, EstimatedRows: 1_000_000,

@@ -38,10 +38,11 @@ type Query struct {
 
 // Run says how much the query may cost in quota and time.
 type Run struct {
-	OnQuota  OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
-	InFlight int     `yaml:"in_flight" json:"in_flight,omitzero"` // requests at a time; 0: as the service allows
-
-	OnFailure OnFailure `yaml:"on_failure" json:"on_failure,omitzero"` // empty: stop
+	OnQuota     OnQuota   `yaml:"on_quota" json:"on_quota,omitzero"`
+	MaxRequests int64     `yaml:"max_requests" json:"max_requests,omitzero"` // after so many the query stops, and can be resumed; 0: any number
+	HoldBack    int64     `yaml:"hold_back" json:"hold_back,omitzero"`       // requests of each quota that are left for others
+	InFlight    int       `yaml:"in_flight" json:"in_flight,omitzero"`       // requests at a time; 0: as the service allows
+	OnFailure   OnFailure `yaml:"on_failure" json:"on_failure,omitzero"`     // empty: stop
 }
 
 // OnFailure says what becomes of the other chunks when one has failed for good.
@@ -142,21 +143,12 @@ type queryRule struct {
 	Where      strictyaml.Map[conditionRule] `yaml:"where,required"`
 	Select     []string                      `yaml:"select"`
 	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`
-	Run        runRule                       `yaml:"run"`
+	Run        Run                           `yaml:"run"`
 	Verify     verifyRule                    `yaml:"verify"`
 	Since      *Since                        `yaml:"since"`
 	MaxChunks  int                           `yaml:"max_chunks"`
 	MaxRows    int64                         `yaml:"max_rows"`
 	Zone       string                        `yaml:"zone"`
-}
-
-type runRule struct {
-	OnQuota     OnQuota `yaml:"on_quota"`
-	MaxRequests later   `yaml:"max_requests,later"`
-	HoldBack    later   `yaml:"hold_back,later"`
-	InFlight    int     `yaml:"in_flight"`
-
-	OnFailure OnFailure `yaml:"on_failure"`
 }
 
 type verifyRule struct {
@@ -184,7 +176,7 @@ func Parse(file string, data []byte) (*Query, error) {
 	}
 	root := doc.Root()
 	rule := queryRule{
-		Run:    runRule{OnQuota: OnQuota{Then: ThenPause}, OnFailure: FailureStop},
+		Run:    Run{OnQuota: OnQuota{Then: ThenPause}, OnFailure: FailureStop},
 		Verify: verifyRule{BadValues: BadValuesStop, Coverage: CoverageReport, Changed: ChangedReport},
 	}
 	root.Decode(&rule)
@@ -195,7 +187,7 @@ func Parse(file string, data []byte) (*Query, error) {
 		Collection: rule.Collection,
 		Select:     rule.Select,
 		Outputs:    rule.Output,
-		Run:        Run{OnQuota: rule.Run.OnQuota, InFlight: rule.Run.InFlight, OnFailure: rule.Run.OnFailure.unlessUsual()},
+		Run:        rule.Run,
 		BadValues:  rule.Verify.BadValues,
 		Coverage:   rule.Verify.Coverage,
 		Changed:    rule.Verify.Changed,
@@ -204,6 +196,7 @@ func Parse(file string, data []byte) (*Query, error) {
 		MaxRows:    rule.MaxRows,
 		Zone:       rule.Zone,
 	}
+	q.Run.OnFailure = q.Run.OnFailure.unlessUsual()
 	for name, condition := range rule.Where.All() {
 		q.Where = append(q.Where, Condition{name, condition.source, Place{File: file, Line: condition.line, Path: "where." + name}})
 	}
@@ -232,6 +225,8 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 	}{
 		{root, "max_chunks", int64(q.MaxChunks), MaxChunks, func() { q.MaxChunks = 0 }},
 		{root, "max_rows", q.MaxRows, MaxRows, func() { q.MaxRows = 0 }},
+		{root.At("run"), "max_requests", q.Run.MaxRequests, MaxRequests, func() { q.Run.MaxRequests = 0 }},
+		{root.At("run"), "hold_back", q.Run.HoldBack, MaxRequests, func() { q.Run.HoldBack = 0 }},
 		{root.At("run"), "in_flight", int64(q.Run.InFlight), MaxInFlight, func() { q.Run.InFlight = 0 }},
 	} {
 		if !bound.at.Has(bound.key) {

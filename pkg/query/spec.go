@@ -30,6 +30,7 @@ const (
 	MaxChunks   = 10_000_000 // as many as a plan may have
 	MaxRows     = 1 << 40
 	MaxInFlight = 1024
+	MaxRequests = 1 << 40 // of a budget, and of what is held back
 )
 
 // Spec is a query, resolved: all that planning, running and shaping it needs beside the service's definition. It is
@@ -134,6 +135,12 @@ func (s *Spec) checkValues(problem func(field, format string, args ...any)) {
 func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
 	if n := s.Run.InFlight; n < 0 || n > MaxInFlight {
 		problem("run.in_flight", "%d, want 0 to %d", n, MaxInFlight)
+	}
+	if n := s.Run.MaxRequests; n < 0 || n > MaxRequests {
+		problem("run.max_requests", "%d, want 1 to %d, or none", n, int64(MaxRequests))
+	}
+	if n := s.Run.HoldBack; n < 0 || n > MaxRequests {
+		problem("run.hold_back", "%d, want 1 to %d, or none", n, int64(MaxRequests))
 	}
 	if then := s.Run.OnQuota.Then; then != "" && !slices.Contains(then.Choices(), string(then)) {
 		problem("run.on_quota.then", "%.20q is not pause", then)

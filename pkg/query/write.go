@@ -111,6 +111,12 @@ func (w *writer) run(r Run) {
 	if r.OnQuota.WaitUpTo > 0 {
 		w.line("  on_quota: {wait_up_to: %s}", time.Duration(r.OnQuota.WaitUpTo))
 	}
+	if r.MaxRequests > 0 {
+		w.line("  max_requests: %d", r.MaxRequests)
+	}
+	if r.HoldBack > 0 {
+		w.line("  hold_back: %d", r.HoldBack)
+	}
 	if r.InFlight > 0 {
 		w.line("  in_flight: %d", r.InFlight)
 	}

@@ -21,19 +21,29 @@ const (
 
 // Action is what is to be done next.
 type Action struct {
-	Kind     Kind
-	Children []messages.Position // of split chunks, in order
-	Count    int
-	Rows     int64 // of what is dispatched, after which it may end; 0: all
-	Discard  []Discarded
-	At       time.Time
-	State    messages.QueryState
-	Stop     *messages.Stop
+	Kind      Kind
+	Children  []messages.Position // of split chunks, in order
+	Count     int
+	Allowance int   // requests that each item of what is dispatched may send; 0: any number
+	Rows      int64 // of what is dispatched, after which it may end; 0: all
+	Discard   []Discarded
+	At        time.Time
+	State     messages.QueryState
+	Stop      *messages.Stop
 }
 
 // Next decides. exhausted tells that all positions of the plan have been dispatched or skipped; recorded that the query's
 // record says Stopping already. What it says holds until the run is told something.
 func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
+	cursor := r.cursor
+	action := r.within(r.next(now, exhausted, recorded))
+	if action.Kind != Rewind {
+		r.cursor = cursor // nothing is gone over again
+	}
+	return action
+}
+
+func (r *Run) next(now time.Time, exhausted, recorded bool) Action {
 	failure := r.failure()
 	drained := len(r.outstanding) == 0
 	stopping := r.stop != nil || r.tripped != nil || failure != nil && failure.Class == ClassAuth

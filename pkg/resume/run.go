@@ -17,6 +17,10 @@ type Limits struct {
 	MaxRows   int64               // the run is complete with so many rows at the plan's beginning; 0: with all
 	Finish    bool                // a failure does not keep what stands behind it from being run
 	Only      []messages.Position // the run is of these, in any order, and of nothing else; none: of all. Not with MaxRows
+	// Budgeted: no more than MaxRequests requests may be sent. What an item may send is its allowance; together they are never more
+	// than what is left.
+	Budgeted    bool
+	MaxRequests int64
 }
 
 // Run is what is known of one run of a query. Not for concurrent use.
@@ -37,6 +41,8 @@ type Run struct {
 	progress    messages.Progress
 	sent        int64 // requests that a progress record of this query has counted
 	walks       map[string]*walked
+	spent       int64                       // requests of this run, as far as items have come back
+	allowed     map[messages.Position]int64 // of items that have not
 }
 
 // walked is what is known of a walk over the pages of a position.
@@ -55,6 +61,7 @@ func NewRun(query string, number, total int, limits Limits) *Run {
 		outstanding: map[messages.Position]struct{}{},
 		children:    newQueue(),
 		walks:       map[string]*walked{},
+		allowed:     map[messages.Position]int64{},
 		progress:    messages.Progress{V: messages.Version, Query: query, Run: number},
 	}
 	if limits.MaxRows > 0 {
@@ -88,6 +95,9 @@ func (r *Run) Stopping(stop *messages.Stop, now time.Time) {
 func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 	p := h.Position
 	delete(r.outstanding, p)
+	if h.Run == r.number {
+		r.settle(p, h.Sent)
+	}
 	failure := h.Failure
 	if _, _, ok := p.Children(); !ok && h.Outcome == messages.OutcomeSplit {
 		failure = tooDeep()
@@ -162,7 +172,8 @@ func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
 		return
 	}
 	delete(r.outstanding, m.Position)
-	if m.Kind == messages.HandedBack {
+	r.settle(m.Position, m.Sent)
+	if m.Kind == messages.HandedBack || m.Kind == messages.AllowanceSpent {
 		return
 	}
 	stop := &messages.Stop{Kind: string(m.Kind), Position: m.Position, Status: m.Status, Reason: m.Reason, Until: m.Until, At: m.At}
@@ -244,6 +255,7 @@ func (r *Run) Lost(p messages.Position) {
 	r.failed.stale = r.failed.stale || r.done.IsSplit(p)
 	r.done.Remove(p)
 	delete(r.outstanding, p)
+	delete(r.allowed, p)
 	if r.first != nil {
 		r.first.forget(p)
 	}

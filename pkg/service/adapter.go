@@ -43,6 +43,7 @@ type Page struct {
 	Status  int      // HTTP status
 	Bytes   int64    // size of the decoded body
 	Claimed Claims   // by this page and those before it
+	Metered Metered
 }
 
 // Class tells what a response means; the set is closed.
@@ -73,6 +74,7 @@ type ResponseError struct {
 	// Unsteady says of a bad_page that the page alone may be right and contradicts the pages before it, as when the data
 	// changed while they were read: the walk is worth beginning again, once.
 	Unsteady bool
+	Metered  Metered
 }
 
 // Error gives class, status and message.

@@ -21,6 +21,7 @@ type Definition struct {
 	Docs        string // where people read about the service
 	Adapter     string // name of the compiled-in adapter that speaks to the service; empty: its requests are declared
 	BaseURL     string // without a slash at its end
+	Rebased     bool   // BaseURL is not the declared one: a mirror's, or a simulator's
 	Hosts       []Host
 	Credentials []Credential
 	Quotas      []Quota

@@ -21,6 +21,7 @@ func (d *Definition) Rebase(base string) error {
 	if u.Scheme == "http" && !insecure && !isLoopback(u.Hostname()) {
 		return fmt.Errorf("rebase %s: %w: %s is reached by http; use https, or a loopback address", d.Name, ErrUnsafeBase, u.Host)
 	}
+	d.Rebased = true
 	d.BaseURL = strings.TrimSuffix(base, "/")
 	d.Hosts = []Host{{Host: u.Host, Insecure: u.Scheme == "http"}}
 	d.Credentials = nil

@@ -22,6 +22,8 @@ type Resume struct {
 	WaitUpTo *query.Duration `json:"wait_up_to,omitempty" doc:"Longest pause that the coordinator waits out by itself, such as 90s, 1h or 2d; left out: as before"`
 	// Failed limits the run to the chunks that have failed.
 	Failed bool `json:"failed,omitempty" doc:"Run again only the chunks that have failed; left out: all that has no result"`
+	// MaxRequests is the budget of requests from now on; nil: a new one of the old size.
+	MaxRequests *int64 `json:"max_requests,omitempty" minimum:"1" doc:"Budget of requests from now on; left out: a new one of the old size, if there was one"`
 }
 
 // DecodeResume reads the body of a resume; none at all is the zero Resume.
@@ -34,6 +36,11 @@ func DecodeResume(data []byte) (*Resume, error) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(r); err != nil {
 		return nil, fmt.Errorf("decode resume: %w", err)
+	}
+	if r.MaxRequests != nil {
+		if err := query.CheckBound(*r.MaxRequests, query.MaxRequests); err != nil {
+			return nil, fmt.Errorf("decode resume: max_requests: %w", err)
+		}
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("decode resume: data after the body")

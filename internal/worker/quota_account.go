@@ -1,0 +1,329 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/quota"
+)
+
+const (
+	shortestTerm  = 300 * time.Millisecond
+	longestTerm   = 5 * time.Second
+	termsInWindow = 8
+	renewals      = 3 // in a term
+	unitsAtOnce   = 64
+	exchangeWait  = 5 * time.Second
+)
+
+// account is this worker's side of a pool: the units that it has reserved, and what it has not told yet. Requests take units
+// from it without a word to the store until they are used up; the store is told of what was spent several times a term.
+type account struct {
+	w      *Worker
+	cfg    quota.Config
+	holder string
+	term   time.Duration
+	turn   chan struct{} // of one: who holds it may exchange
+
+	mu       sync.Mutex // guards all below
+	free     int64      // reserved and not used; 0 while an exchange is under way
+	flying   int64
+	until    time.Time // when the reservation is over
+	renew    time.Time // when the store is to be told
+	asked    bool      // units were taken since the last exchange
+	total    int64     // of the ledger
+	spends   []quota.Spend
+	readings []quota.Reading
+	refused  time.Time
+	known    *messages.QuotaLedger // as the store last had it
+	denial   *quota.Denial         // the newest, while nothing has changed since
+	deniedAt time.Time
+	alone    *quota.Ledger // what this worker alone has spent, against its share of the limit
+	news     chan struct{} // closed and renewed when a request is answered
+}
+
+func newAccount(w *Worker, cfg quota.Config, holder string) *account {
+	a := &account{w: w, cfg: cfg, holder: holder, turn: make(chan struct{}, 1), news: make(chan struct{})}
+	a.term = min(longestTerm, max(shortestTerm, cfg.Window/termsInWindow))
+	return a
+}
+
+// ticket is the right to send one request.
+type ticket struct {
+	account *account
+	sent    time.Time
+	total   int64
+	local   bool // the store was away
+}
+
+// take takes a unit, or says why there is none.
+func (a *account) take(ctx context.Context) (*ticket, *quota.Denial, error) {
+	if t := a.takeFree(); t != nil {
+		return t, nil, nil
+	}
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	defer func() { <-a.turn }()
+	if t := a.takeFree(); t != nil { // somebody else has reserved some meanwhile
+		return t, nil, nil
+	}
+	if denied := a.stillDenied(); denied != nil {
+		return nil, denied, nil
+	}
+	denied, err := a.exchange(ctx, 1)
+	switch {
+	case err == nil && denied != nil:
+		return nil, denied, nil
+	case err == nil:
+		if t := a.takeFree(); t != nil {
+			return t, nil, nil
+		}
+		return nil, &quota.Denial{At: a.w.ports.Now(), Soon: true}, nil
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	}
+	return a.takeAlone(err)
+}
+
+// stillDenied is the denial that somebody else has got just now: many wait for the same unit, and the store is asked once.
+func (a *account) stillDenied() *quota.Denial {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now := a.w.ports.Now(); a.denial != nil && now.Sub(a.deniedAt) < soonWait/2 && now.Before(a.denial.At) {
+		return a.denial
+	}
+	return nil
+}
+
+func (a *account) takeFree() *ticket {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now := a.w.ports.Now(); a.free < 1 || !now.Before(a.until) {
+		return nil
+	}
+	a.free--
+	return a.ticket()
+}
+
+// ticket makes the right to send a request. The caller holds mu.
+func (a *account) ticket() *ticket {
+	a.flying++
+	a.asked = true
+	a.w.quotas.rouse()
+	total := a.total + 1
+	for _, s := range a.spends {
+		total += s.Units
+	}
+	return &ticket{account: a, sent: a.w.ports.Now(), total: total}
+}
+
+// takeAlone takes a unit while the store is away: by what is known of the pool, and within this worker's share of its limit.
+func (a *account) takeAlone(cause error) (*ticket, *quota.Denial, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil {
+		return nil, nil, fmt.Errorf("quota pool %s: %w", a.cfg.Pool, cause) // nothing is known of it
+	}
+	now := a.w.ports.Now()
+	report := quota.Report{Spends: a.spends, Readings: a.readings, Refused: a.refused, Flying: a.flying, Need: 1}
+	all := quota.Open(a.cfg, copied(a.known))
+	if g := all.Exchange(now, a.holder, a.term, report); g.Denied != nil {
+		return nil, g.Denied, nil
+	}
+	if limit := a.known.Limit; limit > 0 {
+		share := a.share(limit)
+		if share == nil {
+			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Limit: limit, HoldBack: a.cfg.HoldBack}, nil
+		}
+		if g := share.Exchange(now, a.holder, a.term, quota.Report{Flying: a.flying, Need: 1}); g.Denied != nil {
+			return nil, g.Denied, nil
+		}
+	}
+	t := a.ticket()
+	t.local = true
+	return t, nil, nil
+}
+
+// share is the ledger of what this worker alone has spent, with its part of the limit; nil when that is nothing. The caller
+// holds mu.
+func (a *account) share(limit int64) *quota.Ledger {
+	cfg := a.cfg
+	cfg.Limit, cfg.HoldBack = (limit-a.cfg.HoldBack)/int64(max(1, a.w.quotas.workers())), 0
+	if cfg.Limit < 1 {
+		return nil
+	}
+	var spent *messages.QuotaLedger
+	if a.alone != nil {
+		spent = a.alone.State()
+	}
+	a.alone = quota.Open(cfg, spent)
+	return a.alone
+}
+
+func copied(l *messages.QuotaLedger) *messages.QuotaLedger {
+	data, err := l.Encode()
+	if err != nil {
+		return l
+	}
+	c, err := messages.DecodeQuotaLedger(data)
+	if err != nil {
+		return l
+	}
+	return c
+}
+
+// settle books an answer.
+func (a *account) settle(t *ticket, units int64, reading *quota.Reading, refused time.Time) {
+	now := a.w.ports.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.flying--
+	spend := quota.Spend{Sent: t.sent, Answered: now, Units: units}
+	a.spends = append(a.spends, spend)
+	if reading != nil {
+		r := *reading
+		r.At, r.Total = now, t.total-1+units
+		a.readings = append(a.readings, r)
+	}
+	if refused.After(a.refused) {
+		a.refused = refused
+	}
+	if a.known != nil && a.known.Limit > 0 {
+		if share := a.share(a.known.Limit); share != nil {
+			share.Exchange(now, a.holder, a.term, quota.Report{Spends: []quota.Spend{spend}, Flying: a.flying})
+		}
+	}
+	a.tell()
+	a.w.quotas.rouse()
+}
+
+// refuse books that the service refused a request until a time.
+func (a *account) refuse(until time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if until.After(a.refused) {
+		a.refused = until
+	}
+	a.denial = nil
+	a.w.quotas.rouse()
+}
+
+// giveBack returns a unit that was not used.
+func (a *account) giveBack(t *ticket) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.flying--
+	if !t.local {
+		a.free++
+	}
+	a.tell()
+}
+
+// tell wakes those who wait for a unit. The caller holds mu.
+func (a *account) tell() {
+	a.denial = nil
+	close(a.news)
+	a.news = make(chan struct{})
+}
+
+// changed is closed when a request has been answered, or a unit given back.
+func (a *account) changed() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.news
+}
+
+// exchange tells the store what was spent and reserves what is needed. The caller has the turn.
+func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, error) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
+	defer cancel()
+	a.mu.Lock()
+	report := quota.Report{
+		Spends: a.spends, Readings: a.readings, Refused: a.refused, Free: a.free, Flying: a.flying, Need: need, Batch: unitsAtOnce,
+	}
+	if need == 0 && !a.asked {
+		report.Free = 0 // others may need them
+	}
+	kept := a.free
+	a.free, a.asked, a.spends, a.readings, a.refused = 0, need > 0, nil, nil, time.Time{}
+	a.mu.Unlock()
+
+	var grant quota.Grant
+	var state *messages.QuotaLedger
+	now := a.w.ports.Now()
+	err := a.w.ports.Quotas.UpdateQuota(ctx, a.cfg.Pool, a.cfg.Owner, func(have *messages.QuotaLedger) *messages.QuotaLedger {
+		l := quota.Open(a.cfg, have)
+		grant = l.Exchange(now, a.holder, a.term, report)
+		state = l.State()
+		return state
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.renew = now.Add(a.term / renewals)
+	if err != nil {
+		a.free = kept
+		a.spends = append(report.Spends, a.spends...)
+		a.readings = append(report.Readings, a.readings...)
+		if a.refused.Before(report.Refused) {
+			a.refused = report.Refused
+		}
+		a.forgetOld(now)
+		return nil, err
+	}
+	a.free, a.total, a.known, a.until = grant.Free, grant.Total, state, now.Add(a.term)
+	if need > 0 {
+		a.denial, a.deniedAt = grant.Denied, now
+	}
+	return grant.Denied, nil
+}
+
+// forgetOld bounds what is kept for a store that is away. The caller holds mu.
+func (a *account) forgetOld(now time.Time) {
+	const most = 10_000
+	if len(a.readings) > 16 {
+		a.readings = a.readings[len(a.readings)-16:]
+	}
+	for len(a.spends) > most || len(a.spends) > 0 && now.Sub(a.spends[0].Answered) > a.cfg.Window {
+		a.spends = a.spends[1:]
+	}
+}
+
+// due tells whether the store is to be told something now; busy: there may be something later.
+func (a *account) due(now time.Time) (due, busy bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	busy = a.free+a.flying > 0 || len(a.spends) > 0 || !a.refused.IsZero()
+	return busy && !now.Before(a.renew), busy
+}
+
+// flush tells the store what it does not know. With last, nothing stays reserved but what is in flight.
+func (a *account) flush(ctx context.Context, last bool) {
+	select {
+	case a.turn <- struct{}{}:
+	default:
+		if !last {
+			return // somebody does so just now
+		}
+		select {
+		case a.turn <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
+	defer func() { <-a.turn }()
+	if last {
+		a.mu.Lock()
+		a.asked = false
+		a.mu.Unlock()
+	}
+	if _, err := a.exchange(ctx, 0); err != nil && ctx.Err() == nil && !errors.Is(err, messages.ErrUnreachable) {
+		a.w.log.Warn("what was spent of a quota is not told yet", "pool", a.cfg.Pool, "error", err)
+	}
+}

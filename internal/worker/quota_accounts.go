@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/braidhq/braid/pkg/quota"
+)
+
+// quotas is all pools that this worker spends.
+type quotas struct {
+	w    *Worker
+	wake chan struct{} // of one
+
+	mu       sync.Mutex // guards all below
+	accounts map[quota.Config]*account
+	live     int // workers, as last heard
+	heard    time.Time
+}
+
+const (
+	flushEvery  = 50 * time.Millisecond
+	countEvery  = 15 * time.Second
+	maxAccounts = 1024
+)
+
+func newQuotas(w *Worker) *quotas {
+	return &quotas{w: w, wake: make(chan struct{}, 1), accounts: map[quota.Config]*account{}, live: 1}
+}
+
+// account finds the account of a pool by the rules of cfg. Requests that hold back different numbers do not share what is
+// reserved.
+func (q *quotas) account(cfg quota.Config) *account {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if a := q.accounts[cfg]; a != nil {
+		return a
+	}
+	if len(q.accounts) >= maxAccounts {
+		for have, a := range q.accounts {
+			if _, busy := a.due(time.Time{}); !busy {
+				delete(q.accounts, have)
+			}
+		}
+	}
+	holder := q.w.cfg.ID[:min(len(q.w.cfg.ID), 48)] + "-" + strconv.Itoa(len(q.accounts))
+	for slices.ContainsFunc(q.holders(), func(h string) bool { return h == holder }) {
+		holder += "x"
+	}
+	a := newAccount(q.w, cfg, holder)
+	q.accounts[cfg] = a
+	return a
+}
+
+// holders lists the names under which units are reserved. The caller holds mu.
+func (q *quotas) holders() []string {
+	var all []string
+	for _, a := range q.accounts {
+		all = append(all, a.holder)
+	}
+	return all
+}
+
+// rouse has the accounts looked at.
+func (q *quotas) rouse() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// workers is how many workers share a limit while the store is away.
+func (q *quotas) workers() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.live
+}
+
+// run keeps the store told until ctx ends, and then gives back what is reserved.
+func (q *quotas) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if !q.look(ctx) {
+			select {
+			case <-q.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		pause(ctx, flushEvery)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRelease)
+	defer cancel()
+	for _, a := range q.all() {
+		if _, busy := a.due(time.Time{}); busy {
+			a.flush(last, true)
+		}
+	}
+	return nil
+}
+
+// look tells the store what is due. busy: there may be more soon.
+func (q *quotas) look(ctx context.Context) (busy bool) {
+	now := q.w.ports.Now()
+	for _, a := range q.all() {
+		due, some := a.due(now)
+		busy = busy || some
+		if due {
+			a.flush(ctx, false)
+		}
+	}
+	if busy && now.Sub(q.heard) > countEvery {
+		q.heard = now
+		if n, err := q.w.ports.Quotas.CountWorkers(ctx); err == nil {
+			q.mu.Lock()
+			q.live = max(1, n)
+			q.mu.Unlock()
+		}
+	}
+	return busy
+}
+
+func (q *quotas) all() []*account {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := make([]*account, 0, len(q.accounts))
+	for _, a := range q.accounts {
+		all = append(all, a)
+	}
+	return all
+}

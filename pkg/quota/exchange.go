@@ -1,0 +1,286 @@
+package quota
+
+import (
+	"slices"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// Spend is units that were spent with one answer.
+type Spend struct {
+	Sent     time.Time
+	Answered time.Time
+	Units    int64
+}
+
+// Reading is what one answer says of the pool.
+type Reading struct {
+	Limit     int64     // units in a window; 0: it says none
+	Remaining int64     // units left; negative: it says none
+	Reset     time.Time // when units come back; zero: it says none
+	At        time.Time // when the answer was read
+	Total     int64     // Total of the ledger as the sender knew it when it sent the request, with what the request cost
+}
+
+// Report is what a process tells and asks in one exchange.
+type Report struct {
+	Spends   []Spend
+	Readings []Reading
+	Refused  time.Time // until when a refusal said that nothing is to be sent; zero: there was none
+	Free     int64     // units that were reserved and not used, and are to be kept
+	Flying   int64     // units of requests that are not answered yet
+	Need     int64     // units that are to be free after the exchange
+	Batch    int64     // most units to reserve beyond that, while the pool is far from its end
+}
+
+// Grant is what a process has after an exchange.
+type Grant struct {
+	Free  int64     // units that it may spend until Until
+	Until time.Time // when what it has reserved is over
+	Total int64     // of the ledger, for Reading.Total
+	// Denied says why Free is less than was needed; nil: it is not.
+	Denied *Denial
+}
+
+// Denial says when to come again.
+type Denial struct {
+	At       time.Time // when units will be left, as far as it is known
+	Soon     bool      // units may be left as soon as somebody's request is answered, or a reservation is given back
+	Left     int64     // of the limit, what is held back counted in
+	Limit    int64     // 0: not known
+	HoldBack int64
+}
+
+// MostRefused is the longest time that a refusal is believed.
+const MostRefused = 24 * time.Hour
+
+// Exchange books what holder reports, and reserves what it needs until term is over. A holder reports its own spends once. What
+// stands reserved for it is replaced.
+func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, report Report) Grant {
+	had, from := l.take(holder)
+	l.advance(now)
+	if !had {
+		report.Free = 0 // its reservation was over, and is spent
+	}
+	report = report.shifted(l.now().Sub(now))
+	for _, s := range report.Spends {
+		l.spend(l.bounded(s.Sent), l.bounded(s.Answered), s.Units)
+	}
+	for _, r := range report.Readings {
+		l.read(r)
+	}
+	if len(report.Readings) == 0 && report.Refused.IsZero() {
+		l.served(report.Spends)
+	}
+	l.refuse(report.Refused)
+	free := l.fit(report.Free, report.Flying)
+	g := Grant{Total: l.s.Total}
+	if free < report.Need {
+		g.Denied = l.grant(&free, report)
+	}
+	g.Free, g.Until = free, l.now().Add(term)
+	if !had {
+		from = l.s.Latest
+	}
+	l.reserve(messages.QuotaReservation{Holder: holder, Free: free, Flying: report.Flying, From: from, Until: g.Until.UnixNano()})
+	if free+report.Flying == 0 {
+		g.Until = time.Time{}
+	}
+	return g
+}
+
+// shifted moves what a process with a slow clock tells to the ledger's.
+func (r Report) shifted(by time.Duration) Report {
+	if by <= 0 {
+		return r
+	}
+	r.Spends, r.Readings = slices.Clone(r.Spends), slices.Clone(r.Readings)
+	for i := range r.Spends {
+		r.Spends[i].Sent, r.Spends[i].Answered = r.Spends[i].Sent.Add(by), r.Spends[i].Answered.Add(by)
+	}
+	for i := range r.Readings {
+		r.Readings[i].At = r.Readings[i].At.Add(by)
+		if !r.Readings[i].Reset.IsZero() {
+			r.Readings[i].Reset = r.Readings[i].Reset.Add(by)
+		}
+	}
+	if !r.Refused.IsZero() {
+		r.Refused = r.Refused.Add(by)
+	}
+	return r
+}
+
+// take removes a holder's reservation.
+func (l *Ledger) take(holder string) (had bool, from int64) {
+	for i, r := range l.s.Reserved {
+		if r.Holder == holder {
+			l.s.Reserved = slices.Delete(l.s.Reserved, i, i+1)
+			return true, r.From
+		}
+	}
+	return false, 0
+}
+
+func (l *Ledger) reserve(r messages.QuotaReservation) {
+	if r.Free+r.Flying > 0 {
+		l.s.Reserved = append(l.s.Reserved, r)
+	}
+}
+
+// bounded keeps an instant that a process tells within what the ledger's clock has seen.
+func (l *Ledger) bounded(t time.Time) time.Time {
+	now := l.now()
+	if t.After(now) {
+		return now
+	}
+	if oldest := now.Add(-2 * l.s.Window); t.Before(oldest) {
+		return oldest
+	}
+	return t
+}
+
+// fit gives up free units that the newest word of the service does not cover.
+func (l *Ledger) fit(free, flying int64) int64 {
+	if free == 0 {
+		return 0
+	}
+	return max(0, min(free, l.left(l.s.Latest)-flying))
+}
+
+// grant reserves what is needed, and more where there is plenty.
+func (l *Ledger) grant(free *int64, report Report) *Denial {
+	at := l.s.Latest
+	l.reserve(messages.QuotaReservation{Free: *free, Flying: report.Flying})
+	defer func() { l.take("") }()
+	left, missing := l.left(at), report.Need-*free
+	if left >= missing && len(l.s.Reserved) < messages.MaxQuotaReservations {
+		const share = 8 // of what is left, for one process: others need some too
+		*free += missing + min(report.Batch, (left-missing)/share)
+		return nil
+	}
+	return &Denial{
+		At: l.next(missing), Soon: l.mayReturn(at, missing) || left >= missing,
+		Left: l.shown(at), Limit: l.s.Limit, HoldBack: l.s.HoldBack,
+	}
+}
+
+// shown is what is left at an instant as people are told it.
+func (l *Ledger) shown(at int64) int64 {
+	_, flying := l.reserved()
+	left, ok := l.told(at)
+	if !ok {
+		left = l.own(at)
+	}
+	if at < l.s.Refused {
+		left = 0
+	}
+	if left >= unknown/2 {
+		return l.s.Limit
+	}
+	return max(0, left-flying)
+}
+
+// read takes in what an answer says.
+func (l *Ledger) read(r Reading) {
+	at := l.bounded(r.At).UnixNano()
+	if r.Limit > 0 && r.Limit != l.s.Limit {
+		l.relimit(r.Limit)
+	}
+	if r.Limit > 0 {
+		l.s.Observed = true
+	}
+	reset := int64(0)
+	if furthest := time.Unix(0, at).Add(l.furthest()); r.Reset.After(time.Unix(0, at)) && !r.Reset.After(furthest) {
+		reset = r.Reset.UnixNano()
+	}
+	if reset > 0 && l.s.Model == Fixed {
+		l.s.Phase = reset
+	}
+	if r.Remaining < 0 {
+		return
+	}
+	word := messages.QuotaReading{Remaining: r.Remaining, Total: r.Total, At: at, Reset: reset}
+	have := l.s.Reading
+	if have != nil && word.Total < have.Total && have.Remaining-max(0, l.s.Total-have.Total) <= word.Remaining-max(0, l.s.Total-word.Total) {
+		return // an answer to an earlier request that came later, and allows more
+	}
+	l.s.Reading = &word
+	if l.s.Model == Bucket && l.s.Limit > 0 {
+		left := min(l.s.Limit, word.Remaining-max(0, l.s.Total-word.Total))
+		l.s.Full = l.s.Latest + (l.s.Limit-left)*l.interval()
+	}
+}
+
+// furthest is how far away a reset can be.
+func (l *Ledger) furthest() time.Duration {
+	if l.cfg.Foreign {
+		return MostRefused
+	}
+	return l.s.Window + l.s.Window/buckets + 2*time.Second // times of services are rounded
+}
+
+// relimit changes the limit; what a bucket has lost stays lost.
+func (l *Ledger) relimit(limit int64) {
+	var debt int64
+	if l.s.Model == Bucket && l.interval() > 0 {
+		debt = (max(0, l.s.Full-l.s.Latest) + l.interval() - 1) / l.interval()
+	}
+	l.s.Limit = limit
+	if debt > 0 {
+		l.s.Full = l.s.Latest + debt*l.interval()
+	}
+}
+
+// refuse takes in that the service refused a request.
+func (l *Ledger) refuse(until time.Time) {
+	if until.IsZero() {
+		return
+	}
+	if most := l.now().Add(MostRefused); until.After(most) {
+		until = most
+	}
+	l.s.Refused = max(l.s.Refused, until.UnixNano())
+	if r := l.s.Reading; r == nil || r.At < l.s.Latest {
+		l.s.Reading = &messages.QuotaReading{Total: l.s.Total, At: max(0, min(l.s.Latest, l.s.Refused-1))}
+	}
+}
+
+// served takes in that requests were answered and that the answers said nothing of the quota. Where one was sent after the time
+// that a refusal had named, the service's old word is over; our books too, where they had nothing left.
+func (l *Ledger) served(spends []Spend) {
+	named := l.named()
+	if named == 0 || !slices.ContainsFunc(spends, func(s Spend) bool { return s.Sent.UnixNano() >= named }) {
+		return
+	}
+	l.s.Reading = nil
+	if l.own(l.s.Latest) >= 1 {
+		return
+	}
+	l.s.Spent = slices.DeleteFunc(l.s.Spent, func(s messages.QuotaSpend) bool { return s.To <= named })
+	l.s.Full = 0
+}
+
+// Standing is how the pool stands at now, as people are shown it. The account is not changed.
+func Standing(stored *messages.QuotaLedger, now time.Time) messages.QuotaStanding {
+	cfg := Config{Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Model: stored.Model, Limit: stored.Limit, Window: stored.Window, HoldBack: stored.HoldBack}
+	l := Open(cfg, clone(stored))
+	updated := l.now()
+	l.advance(now)
+	at := l.s.Latest
+	standing := messages.QuotaStanding{
+		Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Limit: stored.Limit, Observed: stored.Observed, Left: l.shown(at),
+		HoldBack: stored.HoldBack, Window: int64((stored.Window + time.Second - 1) / time.Second), Model: stored.Model, Updated: updated.UTC(),
+	}
+	begun := l.begun(at)
+	for _, s := range l.s.Spent {
+		if s.To > begun {
+			standing.Since = time.Unix(0, s.From).UTC()
+			break
+		}
+	}
+	if l.left(at) < 1 && !l.mayReturn(at, 1) {
+		standing.Next = l.next(1).UTC()
+	}
+	return standing
+}

@@ -1,0 +1,158 @@
+package quota
+
+import (
+	"slices"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// The models: how spent units come back.
+const (
+	Rolling = "rolling" // each a window after it was spent
+	Fixed   = "fixed"   // all at once, when a window ends
+	Bucket  = "bucket"  // one after the other, the limit in a window
+)
+
+// Config is what a definition declares of a pool.
+type Config struct {
+	Pool     string
+	Owner    string
+	Counts   string // requests, bytes or rows
+	Model    string
+	Limit    int64 // believed until the service says another one; 0: not known, and then nothing is refused
+	Window   time.Duration
+	HoldBack int64 // never spent
+	Observes bool  // answers are expected to say how the pool stands
+	// Foreign says that the numbers were declared for another address, such as the service that a mirror stands for. Limit and
+	// Window are then no reason to wait: the service's own words are.
+	Foreign bool
+}
+
+const (
+	buckets = 256 // of time, in a window
+	ahead   = 24 * time.Hour
+)
+
+// Ledger is a pool's account with the rules by which it is read. Not for concurrent use.
+type Ledger struct {
+	cfg Config
+	s   *messages.QuotaLedger
+}
+
+// Open reads a stored account by the rules of cfg; nil begins one. The account is changed in place.
+func Open(cfg Config, stored *messages.QuotaLedger) *Ledger {
+	if stored == nil {
+		stored = &messages.QuotaLedger{V: messages.Version, Pool: cfg.Pool, Owner: cfg.Owner, Limit: cfg.Limit}
+	}
+	if !stored.Observed {
+		stored.Limit = cfg.Limit
+	}
+	stored.Counts, stored.Model, stored.HoldBack = cfg.Counts, cfg.Model, cfg.HoldBack
+	stored.Window = max(stored.Window, cfg.Window) // of two definitions the longer one: it forgets nothing that the other needs
+	return &Ledger{cfg, stored}
+}
+
+// State is the account as it is stored.
+func (l *Ledger) State() *messages.QuotaLedger { return l.s }
+
+// advance sets the ledger's clock, which never goes back, and lets go of what is over.
+func (l *Ledger) advance(now time.Time) {
+	at := now.UnixNano()
+	if l.s.Latest-at > int64(ahead) {
+		l.mend(at)
+	}
+	l.s.Latest = max(l.s.Latest, at)
+	now = l.now()
+	for _, r := range l.s.Reserved {
+		if r.Until <= l.s.Latest {
+			l.spend(time.Unix(0, r.From), time.Unix(0, r.Until), r.Free+r.Flying)
+		}
+	}
+	l.s.Reserved = slices.DeleteFunc(l.s.Reserved, func(r messages.QuotaReservation) bool { return r.Until <= l.s.Latest })
+	over := now.Add(-2 * l.s.Window).UnixNano() // a reading of up to a window ago looks a window back
+	l.s.Spent = slices.DeleteFunc(l.s.Spent, func(s messages.QuotaSpend) bool { return s.To < over })
+	if r := l.s.Reading; r != nil && l.readingOver(now) {
+		l.s.Reading = nil
+	}
+}
+
+// mend moves what a clock that ran ahead has written to at.
+func (l *Ledger) mend(at int64) {
+	l.s.Latest, l.s.Refused, l.s.Phase = at, min(l.s.Refused, at), 0
+	l.s.Full = min(l.s.Full, at+int64(l.s.Window))
+	var units int64
+	l.s.Spent = slices.DeleteFunc(l.s.Spent, func(s messages.QuotaSpend) bool {
+		if s.To > at {
+			units += s.Units
+		}
+		return s.To > at
+	})
+	if units > 0 {
+		l.merge(messages.QuotaSpend{From: at, To: at, Units: units})
+	}
+	for i := range l.s.Reserved {
+		r := &l.s.Reserved[i]
+		r.From, r.Until = min(r.From, at), min(r.Until, at)
+	}
+	l.s.Reading = nil
+}
+
+// now is the ledger's clock.
+func (l *Ledger) now() time.Time { return time.Unix(0, l.s.Latest) }
+
+// width is the length of a bucket of time.
+func (l *Ledger) width() int64 { return max(1, (int64(l.s.Window)+buckets-1)/buckets) }
+
+// spend writes down units that the service counted between two instants.
+func (l *Ledger) spend(from, to time.Time, units int64) {
+	if units <= 0 {
+		return
+	}
+	l.s.Total += units
+	width := l.width()
+	at := (to.UnixNano() + width - 1) / width * width // later than it was: never early
+	l.merge(messages.QuotaSpend{From: min(from.UnixNano(), at), To: at, Units: units})
+	if l.s.Model == Bucket {
+		l.s.Full = max(l.s.Full, to.UnixNano()) + units*l.interval()
+	}
+}
+
+func (l *Ledger) merge(s messages.QuotaSpend) {
+	i, same := slices.BinarySearchFunc(l.s.Spent, s.To, func(have messages.QuotaSpend, to int64) int {
+		switch {
+		case have.To < to:
+			return -1
+		case have.To > to:
+			return 1
+		}
+		return 0
+	})
+	if same {
+		l.s.Spent[i].From = min(l.s.Spent[i].From, s.From)
+		l.s.Spent[i].Units += s.Units
+		return
+	}
+	l.s.Spent = slices.Insert(l.s.Spent, i, s)
+	for len(l.s.Spent) > messages.MaxQuotaSpends { // a clock that jumps to and fro, or a window that became longer
+		first, second := l.s.Spent[0], l.s.Spent[1]
+		l.s.Spent[1] = messages.QuotaSpend{From: min(first.From, second.From), To: second.To, Units: first.Units + second.Units}
+		l.s.Spent = l.s.Spent[1:]
+	}
+}
+
+// interval is the time in which a bucket gets a unit back.
+func (l *Ledger) interval() int64 {
+	if l.s.Limit == 0 {
+		return 0
+	}
+	return (int64(l.s.Window) + l.s.Limit - 1) / l.s.Limit
+}
+
+// reserved counts the units that processes have reserved, used ones and others.
+func (l *Ledger) reserved() (free, flying int64) {
+	for _, r := range l.s.Reserved {
+		free, flying = free+r.Free, flying+r.Flying
+	}
+	return free, flying
+}
