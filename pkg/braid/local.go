@@ -42,6 +42,7 @@ type Coordinator interface {
 type Local struct {
 	engine     *coordinator.Coordinator
 	bus        *bus.Bus
+	assets     bus.AssetConfig
 	scratchDir string
 }
 
