@@ -40,6 +40,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeQueries()
 	a.routeResults()
 	a.routePlan()
+	a.routeStorage()
 	a.routeHealth()
 	a.routeProblems()
 	a.routeDescription()

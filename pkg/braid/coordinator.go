@@ -49,7 +49,7 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 		b.Close()
 		return nil, err
 	}
-	return &Local{engine: c, bus: b, assets: assets, scratchDir: cfg.ScratchDir}, nil
+	return &Local{engine: c, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir}, nil
 }
 
 func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {
@@ -62,7 +62,7 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	if err := checkAdapters(cfg.NamedAdapters); err != nil {
 		return nil, err
 	}
-	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Version: cfg.Version}, coordinator.Ports{
+	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Keep: cfg.Keep, Version: cfg.Version}, coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: cfg.Definitions,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,

@@ -86,7 +86,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.Local = &Local{engine: engine, bus: b, assets: assets, scratchDir: filepath.Join(e.cfg.Dir, "scratch")}
+	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch")}
 	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {
 		b, err := e.join(ctx, fmt.Sprintf("worker %d", i))
