@@ -229,13 +229,18 @@ func translateAsset(err error) error {
 	return translate(err)
 }
 
+// full says that there is no more room, and how to make some.
+func full(err error) error {
+	return fmt.Errorf("%w: %w; make room with braid gc or braid rm, or raise the limit (--max-store, and max_file_store of a NATS server), or free some space on the disk", messages.ErrStoreFull, err)
+}
+
 // translate turns what NATS says into the errors that callers decide on; the cause stays in the chain.
 func translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case code(err) == codeNoResources, code(err) == codeNoStorage:
-		return fmt.Errorf("%w: %w; free some space, or remove queries that are no longer needed", messages.ErrStoreFull, err)
+		return full(err)
 	case code(err) == codeNoMessage, errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
 		return fmt.Errorf("%w: %w", messages.ErrNotFound, err)
 	case code(err) == codeWrongSequence, code(err) == codeWrongSequenceConstant, errors.Is(err, jetstream.ErrKeyExists):

@@ -94,9 +94,14 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	most := limit
+	if cfg.MaxStore > 0 {
+		// The streams' own limits hold what was asked for. The server weighs those that they still have, which may be more.
+		most += 1 << 50
+	}
 	opts := &server.Options{
 		ServerName: "braid-embedded", DontListen: cfg.Listen == "",
-		JetStream: true, StoreDir: store, JetStreamMaxStore: limit, JetStreamMaxMemory: 64 << 20,
+		JetStream: true, StoreDir: store, JetStreamMaxStore: most, JetStreamMaxMemory: 64 << 20,
 		SyncAlways: cfg.Durability != Fast, SyncInterval: time.Second, NoSigs: true,
 	}
 	if cfg.Listen != "" {

@@ -12,6 +12,7 @@ type InterruptionKind string
 const (
 	QuotaExhausted     InterruptionKind = "quota"       // the service refused for quota (429)
 	ServiceInterrupted InterruptionKind = "service"     // 5xx, connection lost, unreadable answers, retries used up
+	StoreFull          InterruptionKind = "store_full"  // what came could not be stored: the message store is full
 	HandedBack         InterruptionKind = "handed_back" // not run: gate closed, query stopped, or worker draining
 )
 
@@ -51,7 +52,7 @@ func (m *Interruption) Validate() error {
 
 func (m *Interruption) checkKind() error {
 	switch m.Kind {
-	case QuotaExhausted, ServiceInterrupted, HandedBack:
+	case QuotaExhausted, ServiceInterrupted, StoreFull, HandedBack:
 		return nil
 	}
 	return fmt.Errorf("%.20q is none of quota, service, handed_back", m.Kind)
