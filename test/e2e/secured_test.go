@@ -115,8 +115,10 @@ func (s *secured) node(config, name string, args ...string) *member {
 		s.t.Fatal(err)
 	}
 	port := freePort(s.t)
-	m := &member{t: s.t, dir: s.dir, name: "nats-server", env: append(slices.Clone(s.env), "BRAID_NATS_NAME="+name, "BRAID_NATS_STORE="+s.file("store-"+name)),
-		args: append([]string{"-c", path, "-a", "127.0.0.1", "-p", port, "-m", freePort(s.t)}, args...)}
+	m := &member{
+		t: s.t, dir: s.dir, name: "nats-server", env: append(slices.Clone(s.env), "BRAID_NATS_NAME="+name, "BRAID_NATS_STORE="+s.file("store-"+name)),
+		args: append([]string{"-c", path, "-a", "127.0.0.1", "-p", port, "-m", freePort(s.t)}, args...),
+	}
 	m.start()
 	s.nodes, s.urls = append(s.nodes, m), append(s.urls, "tls://127.0.0.1:"+port)
 	return m

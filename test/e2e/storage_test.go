@@ -159,3 +159,33 @@ func TestAFullResultStreamPausesTheQueryAndRoomFinishesIt(t *testing.T) {
 	d.mustEqual("t.parquet", want)
 	d.run("verify", id).mustExit(t, 0)
 }
+
+func TestAStreamThatIsLostUnderARunningCoordinatorIsMadeAgainAndTold(t *testing.T) {
+	t.Parallel()
+	up := lossUpstream(t)
+	want := calmTable(t, up, lossSites, lossChunks)
+	c := newCluster(t, up, clusterConfig{leaseTTL: 2 * time.Second, inFlight: lossCap, grace: 20 * time.Second})
+	d := c.desk()
+	file := d.queryFile("q.yaml", lossSites, lossChunks)
+	done := idIn(d.run("run", file, "-o", "t.parquet").mustExit(t, 0))
+	before := len(up.Requests())
+	p := d.braid("run", file, "-o", "u.parquet")
+	eventually(t, limit, "the second query to have results", func() bool { return len(up.Requests()) > before+lossChunks })
+	c.nats.kill()
+	if err := os.RemoveAll(filepath.Join(c.dir, "nats", "jetstream", "$G", "streams", "RESULTS")); err != nil {
+		t.Fatal(err)
+	}
+	c.nats.start()
+	running := p.wait(limit).mustExit(t, 3).mustSay(t, "the result stream is not the one that held", "braid resume")
+	eventually(t, limit, "the first query to be interrupted", func() bool { return d.status(done).Query.State == messages.Interrupted })
+	if stop := d.status(done).Query.Stop; stop.Kind != messages.StopDamaged {
+		t.Errorf("it is interrupted because of %+v", stop)
+	}
+	if text := c.lead.stderr.String(); !strings.Contains(text, "made anew") {
+		t.Errorf("the coordinator's log does not say that the stream was gone:\n%s", tail(text))
+	}
+	for _, id := range []string{done, idIn(running)} {
+		d.run("resume", id, "-o", id+".parquet").mustExit(t, 0)
+		d.mustEqual(id+".parquet", want)
+	}
+}
