@@ -109,7 +109,7 @@ func (c *Coordinator) countedComplete(ctx context.Context, q *messages.Query) (i
 	if err != nil {
 		return 0, err
 	}
-	return p.Completed, nil
+	return min(p.Completed, q.Chunks), nil
 }
 
 // checkPinned reads what a query keeps beside its results, and says what is wrong with it.
