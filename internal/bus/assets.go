@@ -220,10 +220,10 @@ func (b *Bus) EnsureQueue(ctx context.Context, service string, pending int, ackW
 
 // translateAsset translates what is said to whoever makes a stream.
 func translateAsset(err error) error {
-	switch code := code(err); {
-	case code == codeNotClustered:
+	switch c := code(err); {
+	case c == codeNotClustered:
 		return fmt.Errorf("%w: three replicas need a cluster of three NATS servers, and this server is none of a cluster: use fast or safe, or start a cluster (deploy/nats): %w", ErrDurability, err)
-	case code == codeNoPeers, code == codeClusterNotReady:
+	case c == codeNoPeers || c == codeClusterNotReady:
 		return fmt.Errorf("%w: not enough servers of the cluster are up: %w", messages.ErrUnreachable, err)
 	}
 	return translate(err)
