@@ -124,6 +124,8 @@ func (a *app) because(q *messages.Query) int {
 	case stop.Kind == messages.StopDamaged:
 		a.line("error", "%s", stop.Reason)
 		return exitIncomplete
+	case stop.Kind == string(messages.StoreFull):
+		a.line("paused", "%s", failureText(stop))
 	case stoppedForQuota(q):
 		a.line("paused", "the quota of %s is used up: %s", q.Service, failureText(stop))
 	default:

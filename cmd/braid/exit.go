@@ -78,6 +78,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitIncomplete
 	case is(err, messages.ErrStoreFull):
 		return exitPaused
+	case errors.Is(err, bus.ErrDurability):
+		return exitUsage
 	case is(err, bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, messages.ErrUnreachable, braid.ErrServer):
 		return exitInternal
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):

@@ -182,6 +182,8 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 		{"listen", a.embedded.listen},
 		{"lease-ttl", a.embedded.leaseTTL.String()},
 		{"grace", a.embedded.grace.String()},
+		{"durability", a.embedded.durability},
+		{"max-store", a.embedded.maxStore.String()},
 	} {
 		if a.origins[given.name] == settings.FromFlag {
 			words = append(words, "--"+given.name, quoteArg(given.value))

@@ -49,7 +49,9 @@ type embeddedFlags struct {
 	concurrency int
 	inFlight    int
 	listen      string
+	durability  string
 	fastSync    bool
+	maxStore    settings.Size
 	leaseTTL    time.Duration
 	grace       time.Duration
 }
@@ -93,7 +95,7 @@ quota, keeps what is complete through every interruption, and writes one finishe
 	flags.StringVar(&a.progress, "progress", "auto", "progress on stderr: auto, tty, plain, json, quiet")
 	flags.BoolVar(&a.json, "json", false, "print JSON on stdout")
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(), a.resultsCommand(), a.coverageCommand(), a.manifestCommand(), a.failedCommand(), a.retryCommand(), a.cancelCommand(),
-		a.removeCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.versionCommand())
+		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.versionCommand())
 	wrapArgErrors(root)
 	return root
 }
@@ -249,6 +251,9 @@ func (a *app) checkEmbedded() error {
 	case e.concurrency < 1:
 		return usage("--concurrency is %d; use at least 1", e.concurrency)
 	}
+	if _, err := a.durability(); err != nil {
+		return err
+	}
 	if a.origins["in-flight"] == settings.FromDefault {
 		return nil
 	}
@@ -256,6 +261,20 @@ func (a *app) checkEmbedded() error {
 		return usage("--in-flight: %w", err)
 	}
 	return nil
+}
+
+// durability is that of the server in this process.
+func (a *app) durability() (braid.Durability, error) {
+	d, err := braid.ParseDurability(a.embedded.durability)
+	switch {
+	case err != nil:
+		return "", usage("--durability: %w", err)
+	case a.embedded.fastSync && d == braid.Safe:
+		return "", usage("--fast-sync is --durability fast, and --durability says safe; use one of them")
+	case a.embedded.fastSync && d == "":
+		d = braid.Fast
+	}
+	return d, nil
 }
 
 // askInFlight puts the number of requests at a time into a query: flag and environment outrank what its file says, and the
@@ -295,7 +314,9 @@ func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
 	flags.IntVar(&a.embedded.concurrency, "concurrency", 32, "most chunks at once in each worker")
 	flags.IntVar(&a.embedded.inFlight, "in-flight", 0, "requests in flight at the service, over all workers (default: as its definition says)")
 	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
-	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "flush to disk each second and not at each write: a power cut may cost the last second's results")
+	flags.StringVar(&a.embedded.durability, "durability", "", "safe: flush to disk at each write; fast: each second, a power cut may cost the last second's results (default: safe)")
+	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "the same as --durability fast")
+	flags.Var(&a.embedded.maxStore, "max-store", "what the results of all queries may take on disk, such as 20GB (default: 80 % of what was free at first)")
 	flags.DurationVar(&a.embedded.leaseTTL, "lease-ttl", 10*time.Second, "a dead worker's slots are free again after this")
 	flags.DurationVar(&a.embedded.grace, "grace", 20*time.Second, "after a stop, how long requests in flight may take to finish")
 }

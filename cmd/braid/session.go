@@ -29,9 +29,13 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 		}
 		return &session{Coordinator: client, app: a}, nil
 	}
+	durability, err := a.durability()
+	if err != nil {
+		return nil, err
+	}
 	e, err := braid.OpenEmbedded(ctx, braid.EmbeddedConfig{
 		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.operatorsInFlight(),
-		Listen: a.embedded.listen, FastSync: a.embedded.fastSync, LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
+		Listen: a.embedded.listen, Durability: durability, MaxStore: int64(a.embedded.maxStore), LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
 		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
 	})
 	if errors.Is(err, bus.ErrDirInUse) && workers == 0 {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/braidhq/braid/internal/daemon"
+	"github.com/braidhq/braid/internal/settings"
+	"github.com/braidhq/braid/pkg/braid"
 )
 
 // config is all that can be set. Each flag is a variable BRAID_… and a key of the settings file too.
@@ -22,6 +25,10 @@ type config struct {
 	servicesDir string
 	scratchDir  string
 	serviceURL  map[string]string
+	durability  string
+	replicas    int
+	maxStore    settings.Size
+	keep        settings.Age
 }
 
 func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
@@ -36,5 +43,24 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.StringVar(&c.servicesDir, "services-dir", "", "folder of service definitions, beside the built-in ones")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "folder for tables that do not fit into memory (default: the system's folder for temporary files)")
 	flags.StringToStringVar(&c.serviceURL, "service-url", nil, "base URL of a mirror or simulator: `SERVICE=URL`; no credential is sent there")
+	flags.StringVar(&c.durability, "durability", "", "what survives what: safe (one copy), cluster (three copies, on a NATS cluster), or fast; see docs/operations.md (default: as the streams are)")
+	flags.IntVar(&c.replicas, "replicas", 0, "replicas of streams that do not exist yet")
+	_ = flags.MarkDeprecated("replicas", "use --durability cluster") // the flag is there
+	flags.Var(&c.maxStore, "max-store", "what all streams together may take, such as 20GB (default: as they were made, with no bound but the server's)")
+	flags.Var(&c.keep, "keep", "how long queries that have ended are kept, such as 90d (default: for ever)")
 	return flags
+}
+
+// durable reads the durability of the streams.
+func (c *config) durable() (braid.Durability, error) {
+	d, err := braid.ParseDurability(c.durability)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w: --durability: %w", daemon.ErrUsage, err)
+	case d != "" && c.replicas > 0:
+		return "", fmt.Errorf("%w: --replicas and --durability say the same thing; use --durability", daemon.ErrUsage)
+	case c.replicas < 0 || c.replicas > 5:
+		return "", fmt.Errorf("%w: --replicas is %d; use --durability cluster for three", daemon.ErrUsage, c.replicas)
+	}
+	return d, nil
 }

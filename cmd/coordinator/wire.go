@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/braidhq/braid/internal/buildinfo"
 	"github.com/braidhq/braid/internal/daemon"
@@ -32,9 +33,13 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	durability, err := c.durable()
+	if err != nil {
+		return err
+	}
 	local, err := braid.OpenCoordinator(ctx, braid.CoordinatorConfig{
-		NATS: braid.NATS(c.nats),
-		ID:   c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
+		NATS: braid.NATS(c.nats), Durability: durability, Replicas: c.replicas, MaxStore: int64(c.maxStore), Keep: time.Duration(c.keep),
+		ID: c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
 		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Version: buildinfo.Version(), Log: log,
 	})
 	if err != nil {

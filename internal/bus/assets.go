@@ -15,37 +15,108 @@ import (
 // Limits bounds what the streams may hold, in bytes. 0 is no bound of their own beside the server's.
 type Limits struct{ Items, Results, Parts, Events int64 }
 
-// AssetConfig says how streams and buckets are made. A stream that exists keeps its limits and replicas.
+// AssetConfig says how streams and buckets are made. One that exists keeps its replicas and limits, unless it says otherwise;
+// what differs is told in the log.
 type AssetConfig struct {
-	Replicas int // 1, or 3 on a cluster
-	Limits   Limits
+	Durability Durability // Cluster: three replicas, of what exists too
+	Replicas   int        // of what does not exist yet, where Durability does not say it; 0: 1
+	Limits     Limits
+	Resize     bool // Limits are of the streams that exist too
 }
 
 const markerTTL = time.Hour // a watcher that was away for less than this still learns of an expiry
 
 // EmbeddedLimits shares the embedded server's store between the streams, so that full results cannot choke the rest.
-func (s *Server) EmbeddedLimits() Limits {
-	small := min(256<<20, s.max/20)
-	return Limits{Items: small, Events: small, Results: s.max / 100 * 40, Parts: s.max / 100 * 40}
+func (s *Server) EmbeddedLimits() Limits { return ShareStore(s.max) }
+
+// ShareStore shares so many bytes between the streams; what is left is for the buckets. 0 is no bound.
+func ShareStore(most int64) Limits {
+	small := min(256<<20, most/20)
+	return Limits{Items: small, Events: small, Results: most / 100 * 40, Parts: most / 100 * 40}
 }
 
 // Ensure creates the streams and buckets that do not exist yet, and sets on those that do the settings that the
-// invariants rest on. It may be called by any number of processes at the same time.
+// invariants rest on. It may be called by any number of processes at the same time. Errors wrap ErrDurability when the server
+// cannot do what the durability asks, and ErrDenied when its user may not make streams.
 func (b *Bus) Ensure(ctx context.Context, cfg AssetConfig) error {
-	replicas := max(1, cfg.Replicas)
+	_, err := b.ensure(ctx, cfg)
+	return err
+}
+
+// ensure gives the names of the streams that it has created.
+func (b *Bus) ensure(ctx context.Context, cfg AssetConfig) (made []string, err error) {
+	replicas := cfg.replicas()
 	for _, want := range streams(cfg.Limits) {
 		want.Replicas = replicas
-		if err := b.ensureStream(ctx, want); err != nil {
-			return fmt.Errorf("make the stream %s: %w", want.Name, translate(err))
+		isNew, err := b.ensureStream(ctx, want, cfg)
+		if err != nil {
+			return made, fmt.Errorf("make the stream %s: %w", want.Name, b.explained(translateAsset(err)))
+		}
+		if isNew {
+			made = append(made, want.Name)
 		}
 	}
 	for _, bucket := range buckets() {
 		bucket.Replicas = replicas
-		if err := b.ensureBucket(ctx, bucket); err != nil {
-			return fmt.Errorf("make the bucket %s: %w", bucket.Bucket, translate(err))
+		isNew, err := b.ensureBucket(ctx, bucket, cfg)
+		if err != nil {
+			return made, fmt.Errorf("make the bucket %s: %w", bucket.Bucket, b.explained(translateAsset(err)))
+		}
+		if isNew {
+			made = append(made, streamOf(bucket.Bucket))
+		}
+	}
+	return made, nil
+}
+
+// ErrNoStreams is wrapped when streams or buckets are not there yet, for somebody who may not make them.
+var ErrNoStreams = errors.New("Braid's streams are not there yet; a coordinator makes them when it starts") //nolint:staticcheck // a name
+
+// Present tells whether all streams and buckets are there. The error wraps ErrNoStreams when one is not.
+func (b *Bus) Present(ctx context.Context) error {
+	names := []string{streamItems, streamResults, streamParts, streamEvents}
+	for _, bucket := range buckets() {
+		names = append(names, streamOf(bucket.Bucket))
+	}
+	for _, name := range names {
+		_, err := b.js.Stream(ctx, name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			return fmt.Errorf("%w: there is no %s", ErrNoStreams, name)
+		case err != nil:
+			return fmt.Errorf("look for the stream %s: %w", name, b.explained(translateAsset(err)))
 		}
 	}
 	return nil
+}
+
+const keepEvery = 30 * time.Second
+
+// Keep makes streams and buckets again that are gone while processes run, such as after a server has lost its disk, and
+// gives their names to on. It looks at each new connection and now and then, and returns when ctx ends.
+func (b *Bus) Keep(ctx context.Context, cfg AssetConfig, on func(made []string)) {
+	cfg.Resize = false
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.renewed():
+		case <-tick.C:
+			if b.Present(ctx) == nil {
+				continue
+			}
+		}
+		made, err := b.ensure(ctx, cfg)
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn("the streams cannot be looked after now", "error", err)
+		}
+		if len(made) > 0 {
+			b.log.Error("streams were gone and have been made anew; what they held is lost", "streams", made)
+			on(made)
+		}
+	}
 }
 
 func streams(limits Limits) []jetstream.StreamConfig {
@@ -84,39 +155,53 @@ func buckets() []jetstream.KeyValueConfig {
 	return all
 }
 
-func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) error {
+func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, cfg AssetConfig) (made bool, err error) {
 	// One that exists is not asked for again: the server would weigh its size against a disk that may be fuller by now.
 	stream, err := b.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if _, err = b.js.CreateStream(ctx, want); !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return err
+			return err == nil, err
 		}
 		stream, err = b.js.Stream(ctx, want.Name) // another process was first
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	have := stream.CachedInfo().Config
+	next, change := b.adjusted(have, want, cfg)
 	missing := slices.DeleteFunc(slices.Clone(want.Subjects), func(s string) bool { return slices.Contains(have.Subjects, s) })
-	if len(missing) == 0 && have.Discard == want.Discard && have.DiscardNewPerSubject == want.DiscardNewPerSubject &&
-		have.MaxMsgsPerSubject == want.MaxMsgsPerSubject && have.AllowDirect == want.AllowDirect && have.Retention == want.Retention {
-		return nil
+	if len(missing) > 0 || have.Discard != want.Discard || have.DiscardNewPerSubject != want.DiscardNewPerSubject ||
+		have.MaxMsgsPerSubject != want.MaxMsgsPerSubject || have.AllowDirect != want.AllowDirect || have.Retention != want.Retention {
+		change = true
+		want.MaxBytes, want.Replicas = next.MaxBytes, next.Replicas
+		want.Subjects = append(slices.Clone(have.Subjects), missing...) // a newer version may need one that this does not know
+		next = want
 	}
-	want.MaxBytes, want.Replicas = have.MaxBytes, have.Replicas
-	want.Subjects = append(slices.Clone(have.Subjects), missing...) // a newer version may need one that this does not know
-	_, err = b.js.UpdateStream(ctx, want)
-	return err
+	if change {
+		_, err = b.js.UpdateStream(ctx, next)
+	}
+	return false, err
 }
 
-func (b *Bus) ensureBucket(ctx context.Context, want jetstream.KeyValueConfig) error {
-	_, err := b.js.KeyValue(ctx, want.Bucket)
-	if !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return err
+func (b *Bus) ensureBucket(ctx context.Context, want jetstream.KeyValueConfig, cfg AssetConfig) (made bool, err error) {
+	stream, err := b.js.Stream(ctx, streamOf(want.Bucket))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		_, err = b.js.CreateKeyValue(ctx, want)
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			return false, nil // another process was first
+		}
+		return err == nil, err
 	}
-	if _, err = b.js.CreateKeyValue(ctx, want); errors.Is(err, jetstream.ErrBucketExists) {
-		return nil
+	if err != nil {
+		return false, err
 	}
-	return err
+	have := stream.CachedInfo().Config
+	cfg.Limits = Limits{}
+	next, change := b.adjusted(have, jetstream.StreamConfig{Replicas: want.Replicas, MaxBytes: have.MaxBytes}, cfg)
+	if change {
+		_, err = b.js.UpdateStream(ctx, next)
+	}
+	return false, err
 }
 
 // EnsureQueue makes the consumer from which all workers take the service's items. The number of items in their hands is
@@ -133,13 +218,29 @@ func (b *Bus) EnsureQueue(ctx context.Context, service string, pending int, ackW
 	return nil
 }
 
+// translateAsset translates what is said to whoever makes a stream.
+func translateAsset(err error) error {
+	switch c := code(err); {
+	case c == codeNotClustered:
+		return fmt.Errorf("%w: three replicas need a cluster of three NATS servers, and this server is none of a cluster: use fast or safe, or start a cluster (deploy/nats): %w", ErrDurability, err)
+	case c == codeNoPeers || c == codeClusterNotReady:
+		return fmt.Errorf("%w: not enough servers of the cluster are up: %w", messages.ErrUnreachable, err)
+	}
+	return translate(err)
+}
+
+// full says that there is no more room, and how to make some.
+func full(err error) error {
+	return fmt.Errorf("%w: %w; make room with braid gc or braid rm, or raise the limit (--max-store, and max_file_store of a NATS server), or free some space on the disk", messages.ErrStoreFull, err)
+}
+
 // translate turns what NATS says into the errors that callers decide on; the cause stays in the chain.
 func translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case code(err) == codeNoResources, code(err) == codeNoStorage:
-		return fmt.Errorf("%w: %w; free some space, or remove queries that are no longer needed", messages.ErrStoreFull, err)
+		return full(err)
 	case code(err) == codeNoMessage, errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
 		return fmt.Errorf("%w: %w", messages.ErrNotFound, err)
 	case code(err) == codeWrongSequence, code(err) == codeWrongSequenceConstant, errors.Is(err, jetstream.ErrKeyExists):

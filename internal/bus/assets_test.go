@@ -1,7 +1,10 @@
 package bus_test
 
 import (
+	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -65,5 +68,127 @@ func TestAStreamOfAnEarlierVersionGetsItsNewSubjectsAndKeepsTheRest(t *testing.T
 				}
 			}
 		})
+	}
+}
+
+// config gives the settings of a stream.
+func config(t *testing.T, b *bus.Bus, stream string) jetstream.StreamConfig {
+	t.Helper()
+	s, err := b.JetStream().Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.CachedInfo().Config
+}
+
+func TestLimitsOfStreamsThatExistChangeOnlyWhenAsked(t *testing.T) {
+	var told strings.Builder
+	b, err := bus.Connect(t.Context(), bus.Config{Server: testkit.Server(t), Log: slog.New(slog.NewTextHandler(&told, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	ensure := func(cfg bus.AssetConfig) {
+		t.Helper()
+		if err := b.Ensure(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensure(bus.AssetConfig{Limits: bus.ShareStore(100 << 20)})
+	first := bus.ShareStore(100 << 20)
+	for _, cfg := range []bus.AssetConfig{{}, {Durability: bus.Safe}, {Limits: bus.ShareStore(50 << 20)}} {
+		ensure(cfg)
+		if have := config(t, b, "RESULTS").MaxBytes; have != first.Results {
+			t.Fatalf("%+v made it %d", cfg, have)
+		}
+	}
+	if _, err := b.JetStream().Publish(t.Context(), "braid.result.q.0", make([]byte, 4<<10)); err != nil {
+		t.Fatal(err)
+	}
+	// Less than there is: nothing goes, and nothing more comes.
+	ensure(bus.AssetConfig{Limits: bus.Limits{Items: 1 << 20, Results: 1 << 10, Parts: 1 << 20, Events: 1 << 20}, Resize: true})
+	if have := config(t, b, "RESULTS").MaxBytes; have != 1<<10 {
+		t.Errorf("it is %d", have)
+	}
+	if _, err := b.JetStream().Publish(t.Context(), "braid.result.q.1", []byte("x")); err == nil {
+		t.Error("a full stream took a message")
+	}
+	if s, err := b.JetStream().Stream(t.Context(), "RESULTS"); err != nil || s.CachedInfo().State.Msgs != 1 {
+		t.Errorf("a lower limit removed what was there: %v", err)
+	}
+	// Events would go at once.
+	if have := config(t, b, "EVENTS").MaxBytes; have != first.Events || !strings.Contains(told.String(), "keeps the limit") {
+		t.Errorf("EVENTS has %d; told:\n%s", have, told.String())
+	}
+	ensure(bus.AssetConfig{Limits: bus.ShareStore(200 << 20), Resize: true})
+	if _, err := b.JetStream().Publish(t.Context(), "braid.result.q.1", []byte("x")); err != nil {
+		t.Errorf("after the limit was raised: %v", err)
+	}
+}
+
+func TestThreeReplicasNeedACluster(t *testing.T) {
+	b, err := bus.Connect(t.Context(), bus.Config{Server: testkit.Server(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	for range 2 { // of streams that do not exist, and of such that do
+		err := b.Ensure(t.Context(), bus.AssetConfig{Durability: bus.Cluster})
+		if !errors.Is(err, bus.ErrDurability) || !strings.Contains(err.Error(), "cluster of three") {
+			t.Errorf("got %v", err)
+		}
+		if err := b.Ensure(t.Context(), bus.AssetConfig{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: t.TempDir(), Durability: bus.Cluster}); !errors.Is(err, bus.ErrDurability) {
+		t.Errorf("a server that is alone: %v", err)
+	}
+}
+
+func TestAWorkerWaitsForStreamsAndMakesNone(t *testing.T) {
+	b, err := bus.Connect(t.Context(), bus.Config{Server: testkit.Server(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Present(t.Context()); !errors.Is(err, bus.ErrNoStreams) {
+		t.Errorf("got %v, want ErrNoStreams", err)
+	}
+	if err := b.Ensure(t.Context(), bus.AssetConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Present(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := b.JetStream().DeleteStream(t.Context(), "KV_braid_quota"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Present(t.Context()); !errors.Is(err, bus.ErrNoStreams) || !strings.Contains(err.Error(), "KV_braid_quota") {
+		t.Errorf("got %v, want ErrNoStreams of the bucket", err)
+	}
+}
+
+func TestASmallerStoreThanThereIsIsStillOpened(t *testing.T) {
+	dir := t.TempDir()
+	for _, most := range []int64{1 << 30, 256 << 20, 100 << 20, 2 << 30} {
+		server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, MaxStore: most, Durability: bus.Fast})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := bus.Connect(t.Context(), bus.Config{Server: server})
+		if err == nil {
+			err = b.Ensure(t.Context(), bus.AssetConfig{Limits: server.EmbeddedLimits(), Resize: true})
+		}
+		if err != nil {
+			t.Fatalf("with %d: %v", most, err)
+		}
+		if have := config(t, b, "RESULTS").MaxBytes; have != bus.ShareStore(most).Results {
+			t.Errorf("with %d the results may take %d", most, have)
+		}
+		b.Close()
+		if err := server.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

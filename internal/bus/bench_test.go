@@ -35,7 +35,11 @@ func BenchmarkPages(b *testing.B) {
 
 func bench(b *testing.B, store, sync bool, page []byte) {
 	b.Helper()
-	server, err := bus.StartServer(b.Context(), bus.ServerConfig{Dir: b.TempDir(), FastSync: !sync})
+	durability := bus.Fast
+	if sync {
+		durability = bus.Safe
+	}
+	server, err := bus.StartServer(b.Context(), bus.ServerConfig{Dir: b.TempDir(), Durability: durability})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +23,10 @@ type Config struct {
 	Server      *Server // the embedded one, instead of URL
 	Name        string  // of this connection, for the server's operators
 	Credentials string  // path of a NATS credentials file; empty: none
+	NKey        string  // path of a file with the seed of an nkey; empty: none
+	CA          string  // path of the certificates that the server's is to be signed by; empty: the system's
+	Cert, Key   string  // paths of a certificate of ours and its key, for a server that asks for one; empty: none
+	Inbox       string  // what the subjects of answers to us begin with, so that a user may hear no others'; empty: _INBOX
 	Timeout     time.Duration
 	Log         *slog.Logger
 }
@@ -33,7 +38,8 @@ type Bus struct {
 	log    *slog.Logger
 	inline int // most bytes of a result's body that travel in the result itself
 	closed chan struct{}
-	full   chan<- error // of the embedded server; nil for an external one
+	full   chan<- error          // of the embedded server; nil for an external one
+	denied atomic.Pointer[error] // the last thing that the server did not permit
 
 	mu   sync.Mutex    // guards anew
 	anew chan struct{} // closed when the connection that is, or was, up has been replaced by another
@@ -60,7 +66,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
 		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { cfg.Log.Warn("nats", "error", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { b.failed(err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				cfg.Log.Warn("connection to NATS lost, connecting again", "error", err)
@@ -78,18 +84,16 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		target, shown = "", "the embedded server"
 		opts = append(opts, nats.InProcessServer(cfg.Server.nats))
 	}
-	if cfg.Credentials != "" {
-		opts = append(opts, nats.UserCredentials(cfg.Credentials))
+	own, err := cfg.identity()
+	if err != nil {
+		return nil, err
 	}
+	opts = append(opts, own...)
 	if err := checkAddress(target); err != nil {
 		return nil, fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
 	}
-	var err error
 	if b.nc, err = nats.Connect(target, opts...); err != nil {
-		if errors.Is(err, nats.ErrAuthorization) {
-			return nil, fmt.Errorf("NATS at %s refused us: %w; check --nats-creds", shown, err)
-		}
-		return nil, fmt.Errorf("%w at %s: %w; start it, or name another server", messages.ErrUnreachable, shown, err)
+		return nil, refusedBy(shown, err)
 	}
 	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(10*time.Second),
 		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(30*time.Second))
@@ -98,6 +102,9 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	if err != nil {
 		b.nc.Close()
+		if denied := b.denied.Load(); denied != nil {
+			return nil, b.explained(err)
+		}
 		return nil, fmt.Errorf("%w at %s: JetStream: %w; start the server with JetStream enabled (nats-server -js)", messages.ErrUnreachable, shown, err)
 	}
 	if most := b.nc.MaxPayload(); most < minPayload {
@@ -180,6 +187,9 @@ const (
 	codeNoMessage             = 10037
 	codeNoStorage             = 10047
 	codeNoSequence            = 10043
+	codeNotClustered          = 10074
+	codeNoPeers               = 10005
+	codeClusterNotReady       = 10008
 )
 
 func code(err error) jetstream.ErrorCode {

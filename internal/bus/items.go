@@ -62,7 +62,7 @@ func translatePublish(err error) error {
 		if strings.Contains(err.Error(), "per subject") {
 			return fmt.Errorf("%w: %w", messages.ErrExists, err)
 		}
-		return fmt.Errorf("%w: %w; free some space, or remove queries that are no longer needed", messages.ErrStoreFull, err)
+		return full(err)
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return fmt.Errorf("%w: %w; set max_payload in the NATS server's configuration to 1MB or more", messages.ErrInvalid, err)

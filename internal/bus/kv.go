@@ -209,10 +209,10 @@ func (b *Bus) update(ctx context.Context, bucket, key string, edit func(old []by
 }
 
 // remove deletes a key with all its history; the marker goes after markerTTL.
-func (b *Bus) remove(ctx context.Context, bucket, key string) error {
+func (b *Bus) remove(ctx context.Context, bucket, key string, opts ...jetstream.KVDeleteOpt) error {
 	kv, err := b.js.KeyValue(ctx, bucket)
 	if err == nil {
-		err = kv.Purge(ctx, key, jetstream.PurgeTTL(markerTTL))
+		err = kv.Purge(ctx, key, append(opts, jetstream.PurgeTTL(markerTTL))...)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s/%s: %w", bucket, key, translate(err))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -143,10 +145,20 @@ func (b *Bus) LoadProgress(ctx context.Context, id string) (*messages.Progress, 
 	return messages.DecodeProgress(data)
 }
 
-// RemoveQuery removes the record first, so that nobody works on the query any more, and then all that belongs to it.
+// RemoveQuery removes the record first, so that nobody works on the query any more, and then all that belongs to it. The
+// error wraps messages.ErrConflict when the record is not q any more.
 func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
-	if err := b.remove(ctx, bucketQueries, queryKey+q.ID); err != nil {
+	have, revision, err := b.LoadQuery(ctx, q.ID)
+	switch {
+	case errors.Is(err, messages.ErrNotFound): // a removal that was cut short is finished
+	case err != nil:
 		return err
+	case have.Run != q.Run || have.State != q.State || !have.Updated.Equal(q.Updated):
+		return fmt.Errorf("remove query %s: %w", q.ID, messages.ErrConflict)
+	default:
+		if err := b.remove(ctx, bucketQueries, queryKey+q.ID, jetstream.LastRevision(revision)); err != nil {
+			return err
+		}
 	}
 	purges := []struct{ stream, subject string }{
 		{streamItems, itemsOf(q.Service, q.ID)},

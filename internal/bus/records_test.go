@@ -126,14 +126,19 @@ func TestListTellsAllQueriesAndNothingElse(t *testing.T) {
 	if all, err := b.ListQueries(t.Context()); err != nil || len(all) != 0 {
 		t.Fatalf("an empty store lists %v, %v", all, err)
 	}
+	made := map[string]*messages.Query{}
 	for _, id := range []string{"a", "b", "c"} {
-		create(t, b, id, []byte(id))
+		made[id] = create(t, b, id, []byte(id))
 	}
 	if err := b.SaveProgress(t.Context(), &messages.Progress{V: 1, Query: "a", Run: 1}); err != nil {
 		t.Fatal(err)
 	}
-	gone := testkit.Query("b", 3)
-	if err := b.RemoveQuery(t.Context(), gone); err != nil {
+	changed := *made["b"]
+	changed.Run++
+	if err := b.RemoveQuery(t.Context(), &changed); !errors.Is(err, messages.ErrConflict) {
+		t.Fatalf("a record that is another one by now: %v", err)
+	}
+	if err := b.RemoveQuery(t.Context(), made["b"]); err != nil {
 		t.Fatal(err)
 	}
 	all, err := b.ListQueries(t.Context())

@@ -27,12 +27,13 @@ var (
 
 // ServerConfig configures the embedded server. The zero value of each field is its default.
 type ServerConfig struct {
-	Dir       string // data directory, required; made when absent, mode 0700, locked against a second process
-	Listen    string // host:port for workers in other processes; empty: no port at all
-	MaxStore  int64  // bytes that the streams may take on disk; 0: 80 % of what is free
-	FastSync  bool   // flush to disk every second and not at each write: a power cut may cost the last second's results
-	StartWait time.Duration
-	Log       *slog.Logger
+	Dir      string // data directory, required; made when absent, mode 0700, locked against a second process
+	Listen   string // host:port for workers in other processes; empty: no port at all
+	MaxStore int64  // bytes that the streams may take on disk; 0: 80 % of what is free
+	// Durability is Fast or Safe; empty is Safe. Cluster is refused: this server is alone.
+	Durability Durability
+	StartWait  time.Duration
+	Log        *slog.Logger
 }
 
 // Server is an embedded NATS server with JetStream.
@@ -46,11 +47,14 @@ type Server struct {
 
 const minStore = 64 << 20
 
-// StartServer locks the data directory and starts a server on it. Errors wrap ErrDir, ErrDirInUse, ErrListen or
+// StartServer locks the data directory and starts a server on it. Errors wrap ErrDir, ErrDirInUse, ErrListen, ErrDurability or
 // messages.ErrStoreFull.
 func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	if cfg.StartWait == 0 {
 		cfg.StartWait = 30 * time.Second
+	}
+	if cfg.Durability == Cluster {
+		return nil, fmt.Errorf("%w: the server in this process is alone, and cluster needs three; use fast or safe, or a coordinator on a NATS cluster", ErrDurability)
 	}
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
@@ -90,10 +94,15 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	most := limit
+	if cfg.MaxStore > 0 {
+		// The streams' own limits hold what was asked for. The server weighs those that they still have, which may be more.
+		most += 1 << 50
+	}
 	opts := &server.Options{
 		ServerName: "braid-embedded", DontListen: cfg.Listen == "",
-		JetStream: true, StoreDir: store, JetStreamMaxStore: limit, JetStreamMaxMemory: 64 << 20,
-		SyncAlways: !cfg.FastSync, SyncInterval: time.Second, NoSigs: true,
+		JetStream: true, StoreDir: store, JetStreamMaxStore: most, JetStreamMaxMemory: 64 << 20,
+		SyncAlways: cfg.Durability != Fast, SyncInterval: time.Second, NoSigs: true,
 	}
 	if cfg.Listen != "" {
 		if opts.Host, opts.Port, err = listenAddress(ctx, cfg.Listen); err != nil {

@@ -29,11 +29,11 @@ func freePort(t *testing.T) string {
 
 func TestADataDirectoryServesOneServerAtATime(t *testing.T) {
 	dir := t.TempDir()
-	first, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, FastSync: true})
+	first, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Durability: bus.Fast})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, FastSync: true}); !errors.Is(err, bus.ErrDirInUse) {
+	if _, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Durability: bus.Fast}); !errors.Is(err, bus.ErrDirInUse) {
 		t.Errorf("a second server gave %v, want ErrDirInUse", err)
 	}
 	if err := first.Close(); err != nil {
@@ -198,7 +198,7 @@ func TestWhatIsStoredOutlivesTheServerEvenWithLessSpace(t *testing.T) {
 	dir := t.TempDir()
 	rows := noise(2 << 20)
 	keep := func(maxStore int64, use func(*bus.Bus)) {
-		server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, MaxStore: maxStore, FastSync: true})
+		server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, MaxStore: maxStore, Durability: bus.Fast})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestARestartOfTheServerIsSurvived(t *testing.T) {
 	t.Parallel()
 	dir, address := t.TempDir(), freePort(t)
 	start := func() *bus.Server {
-		server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Listen: address, FastSync: true})
+		server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Listen: address, Durability: bus.Fast})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -204,12 +204,21 @@ func (c *Coordinator) Cancel(ctx context.Context, id string) (*messages.Query, e
 
 // Remove deletes a query with all that was kept of it. An active query is an error that wraps query.ErrState.
 func (c *Coordinator) Remove(ctx context.Context, id string) error {
-	q, _, err := c.ports.Queries.LoadQuery(ctx, id)
-	if err != nil {
-		return err
+	for {
+		q, _, err := c.ports.Queries.LoadQuery(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := c.removeUnchanged(ctx, q); !errors.Is(err, messages.ErrConflict) {
+			return err
+		}
 	}
+}
+
+// removeUnchanged removes a query whose record is still this one; else the error wraps messages.ErrConflict.
+func (c *Coordinator) removeUnchanged(ctx context.Context, q *messages.Query) error {
 	if q.State.Active() {
-		return fmt.Errorf("remove %s: %w: it is %s; cancel it first", id, query.ErrState, q.State)
+		return fmt.Errorf("remove %s: %w: it is %s; cancel it first", q.ID, query.ErrState, q.State)
 	}
 	if err := c.checkNeeded(ctx, q); err != nil {
 		return err

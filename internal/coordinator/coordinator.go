@@ -20,6 +20,7 @@ type Config struct {
 	LeaderTTL  time.Duration // a dead leader is followed after this, whole seconds; 4 s
 	InFlight   int           // slots of every service, whatever its definition says; 0: the definition's
 	StallAfter time.Duration // with items outstanding and no news for this long, they are published again; 1 min
+	Keep       time.Duration // the leader removes queries that ended longer ago; 0: never
 	Version    string        // of this build, for manifests
 }
 

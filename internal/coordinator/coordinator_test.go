@@ -614,6 +614,11 @@ func TestParkLeavesNothingThatGoesOnByItself(t *testing.T) {
 		q.State, q.WaitUpTo = messages.Interrupted, time.Hour
 		q.Stop = &messages.Stop{Kind: string(messages.QuotaExhausted), Until: time.Now().Add(time.Minute), At: time.Now()}
 	})
+	for i := range 3 {
+		if err := r.bus.NewResult(ended.ID, "a").Commit(t.Context(), testkit.Header(ended.ID, i, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r.edit(ended.ID, func(q *messages.Query) { q.State = messages.Complete })
 	if err := r.bus.PublishItems(t.Context(), []*messages.Item{testkit.Item(running.ID, 0)}); err != nil {
 		t.Fatal(err)

@@ -62,6 +62,10 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	if err != nil {
 		return s, err
 	}
+	// The queue may be gone with its stream.
+	if err := c.ensureService(ctx, p, s.id); err != nil {
+		return s, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &driver{
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,

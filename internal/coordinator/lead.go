@@ -33,6 +33,10 @@ func (c *Coordinator) lead(ctx context.Context) error {
 	o := &office{newest: map[string]seen{}, drivers: map[string]chan seen{}, ended: make(chan seen)}
 	defer o.running.Wait()
 	defer cancel()
+	if err := c.FindLost(ctx); err != nil {
+		return err
+	}
+	o.running.Go(func() { c.retain(ctx) })
 
 	records := make(chan seen)
 	lost := make(chan error, 1)

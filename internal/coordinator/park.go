@@ -21,6 +21,9 @@ func (c *Coordinator) Park(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("query %s: %w", q.ID, err))
 		}
 	}
+	if err := c.FindLost(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("look for lost results: %w", err))
+	}
 	return errors.Join(errs...)
 }
 

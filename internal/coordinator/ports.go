@@ -16,6 +16,7 @@ type Queries interface {
 	// LoadQuery's error wraps messages.ErrNotFound.
 	LoadQuery(ctx context.Context, id string) (*messages.Query, uint64, error)
 	LoadSpec(ctx context.Context, q *messages.Query) ([]byte, error)
+	// RemoveQuery's error wraps messages.ErrConflict when the record is another one by now.
 	RemoveQuery(ctx context.Context, q *messages.Query) error
 }
 
@@ -43,6 +44,19 @@ type Items interface {
 type Results interface {
 	Trackers
 	Rows
+	Stock
+}
+
+// Stock is what is stored of all queries together.
+type Stock interface {
+	// ResultStore tells when the result stream was made, and how many results it holds.
+	ResultStore(ctx context.Context) (created time.Time, results uint64, err error)
+	// EachPart and EachResult give all that is stored when they are called; h is nil when it cannot be read.
+	EachPart(ctx context.Context, on func(messages.StoredPart)) error
+	EachResult(ctx context.Context, on func(query string, h *messages.ResultHeader, bytes int64)) error
+	RemoveParts(ctx context.Context, subjects string) error
+	// RemoveLeftovers removes what is stored of a query whose record is gone.
+	RemoveLeftovers(ctx context.Context, query string) error
 }
 
 // Trackers begin at the first message of the query, call caughtUp once all that was there and can be read has been seen, and

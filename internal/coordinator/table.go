@@ -148,32 +148,13 @@ func firstRows(chunks iter.Seq2[[]byte, error], limit int64) iter.Seq2[[]byte, e
 	}
 }
 
-// reopen makes positions pending again whose results are gone, and the query interrupted.
+// reopen makes positions pending again whose results are gone, and the query interrupted; it gives the error that says so.
 func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []messages.Position) error {
-	for _, p := range lost {
-		if err := c.ports.Results.RemoveDamaged(ctx, q.ID, p); err != nil {
-			return err
-		}
+	reason := lostReason(len(lost), lost)
+	if _, err := c.pend(ctx, q, lost, reason); err != nil {
+		return err
 	}
-	reason := fmt.Sprintf("%d of the stored results were lost or damaged, the first at position %s; they are pending again", len(lost), lost[0])
-	for {
-		now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
-		if err != nil {
-			return err
-		}
-		if !now.State.Active() {
-			now.State, now.Updated = messages.Interrupted, c.ports.Now()
-			now.Stop = &messages.Stop{Kind: messages.StopDamaged, Position: lost[0], Reason: reason, At: now.Updated}
-			_, err = c.ports.Queries.SaveQuery(ctx, now, revision)
-			if errors.Is(err, messages.ErrConflict) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return fmt.Errorf("query %s: %w: %s; braid resume %s fetches them again", q.ID, messages.ErrDamaged, reason, q.ID)
-	}
+	return fmt.Errorf("query %s: %w: %s; braid resume %s fetches them again", q.ID, messages.ErrDamaged, reason, q.ID)
 }
 
 // metadata holds nothing that differs between two runs of one query, so that equal rows give equal files.

@@ -10,7 +10,9 @@ import (
 type NATS struct {
 	URL         string
 	Credentials string
-	Replicas    int
+	NKey        string
+	CA          string
+	Cert, Key   string
 	Wait        time.Duration
 }
 
@@ -18,6 +20,9 @@ type NATS struct {
 func (n *NATS) FlagsOn(flags *pflag.FlagSet) {
 	flags.StringVar(&n.URL, "nats-url", "nats://127.0.0.1:4222", "NATS server or cluster, with JetStream; several URLs are separated by commas")
 	flags.StringVar(&n.Credentials, "nats-creds", "", "NATS credentials file")
-	flags.IntVar(&n.Replicas, "replicas", 1, "replicas of streams that do not exist yet: 1, or 3 on a cluster")
-	flags.DurationVar(&n.Wait, "nats-wait", 30*time.Second, "how long NATS may be away at the start")
+	flags.StringVar(&n.NKey, "nats-nkey", "", "file with the seed of an nkey, instead of a credentials file")
+	flags.StringVar(&n.CA, "nats-ca", "", "file with the certificates that the server's is to be signed by (default: the system's)")
+	flags.StringVar(&n.Cert, "nats-cert", "", "file with a certificate of our own, for a server that asks for one")
+	flags.StringVar(&n.Key, "nats-key", "", "file with the key of --nats-cert")
+	flags.DurationVar(&n.Wait, "nats-wait", 30*time.Second, "how long NATS, and for a worker its streams, may be away at the start")
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -70,6 +71,16 @@ func (d *desk) Cancel(_ context.Context, id string) (*messages.Query, error) {
 func (d *desk) Remove(_ context.Context, id string) error {
 	d.note("remove " + id)
 	return d.err
+}
+
+func (d *desk) Verify(_ context.Context, id string, reopen bool) (*messages.Verification, error) {
+	d.note(fmt.Sprintf("verify %s %v", id, reopen))
+	return &messages.Verification{V: 1, Query: "q1", Queries: []messages.VerifiedQuery{{ID: "q1", State: messages.Complete, Results: 3}}}, d.err
+}
+
+func (d *desk) Collect(_ context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error) {
+	d.note(fmt.Sprintf("collect %v %v", olderThan, dryRun))
+	return &messages.Garbage{V: 1, DryRun: dryRun}, d.err
 }
 
 func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {

@@ -41,6 +41,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeResults()
 	a.routePlan()
 	a.routeQuotas()
+	a.routeStorage()
 	a.routeHealth()
 	a.routeProblems()
 	a.routeDescription()

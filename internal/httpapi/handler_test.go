@@ -36,6 +36,10 @@ func TestEachRouteAsksItsPort(t *testing.T) {
 		"remove":        {"DELETE", "/v1/queries/q1", "", 204, "remove q1"},
 		"resume":        {"POST", "/v1/queries/q1/resume", "", 200, "resume q1"},
 		"cancel":        {"POST", "/v1/queries/q1/cancel", "", 200, "cancel q1"},
+		"check":         {"GET", "/v1/queries/q1/verify", "", 200, "verify q1 false"},
+		"verify":        {"POST", "/v1/queries/q1/verify", "", 200, "verify q1 true"},
+		"gc":            {"POST", "/v1/gc", "", 200, "collect 0s false"},
+		"old garbage":   {"POST", "/v1/gc?older_than=30d&dry_run=true", "", 200, "collect 720h0m0s true"},
 		"plan":          {"POST", "/v1/plan", validSpec, 200, "plan"},
 		"quotas":        {"GET", "/v1/quotas", "", 200, "quotas"},
 		"results":       {"GET", "/v1/queries/q1/results", "", 200, "table q1 parquet"},
@@ -121,6 +125,16 @@ func TestEachSentinelHasItsOwnProblem(t *testing.T) {
 	}
 	if len(seen) != 12 {
 		t.Errorf("%d sentinels were tried, want 12", len(seen))
+	}
+}
+
+func TestGarbageOfNoAgeIsRefused(t *testing.T) {
+	for _, age := range []string{"-1d", "0s", "long", "30", strings.Repeat("9", 30) + "d"} {
+		d := &desk{}
+		response, body := ask(t, serve(t, d, httpapi.Config{}), "POST", "/v1/gc?older_than="+age, "")
+		if response.StatusCode/100 != 4 || len(d.asked) > 0 {
+			t.Errorf("%s: got %s, asked %q: %s", age, response.Status, d.asked, body)
+		}
 	}
 }
 

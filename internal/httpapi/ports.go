@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
@@ -22,6 +23,10 @@ type Commands interface {
 	Retry(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	Cancel(ctx context.Context, id string) (*messages.Query, error)
 	Remove(ctx context.Context, id string) error
+	// Verify checks every stored result of a query; with reopen, what is lost is pending again and the query interrupted.
+	Verify(ctx context.Context, id string, reopen bool) (*messages.Verification, error)
+	// Collect removes what nothing needs, and queries that ended longer ago than olderThan, when that is not 0.
+	Collect(ctx context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error)
 }
 
 // Views show queries and change nothing.

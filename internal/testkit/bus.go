@@ -15,7 +15,7 @@ func Server(t testing.TB) *bus.Server {
 // ServerOn starts an embedded server as cfg says, without waiting for the disk at each write.
 func ServerOn(t testing.TB, cfg bus.ServerConfig) *bus.Server {
 	t.Helper()
-	cfg.FastSync = true
+	cfg.Durability = bus.Fast
 	server, err := bus.StartServer(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

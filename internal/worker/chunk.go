@@ -135,7 +135,7 @@ func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHead
 		c.log.Info("another attempt's result was there first; this one is dropped", "attempt", h.Attempt)
 		return false, nil
 	case errors.Is(err, messages.ErrStoreFull):
-		return false, c.interrupt(messages.ServiceInterrupted, 0, err.Error(), time.Time{})
+		return false, c.interrupt(messages.StoreFull, 0, err.Error(), time.Time{})
 	case errors.Is(err, messages.ErrInvalid) && h.Outcome != messages.OutcomeFailed:
 		return false, &failed{unstorable(err)}
 	case err != nil:

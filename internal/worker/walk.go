@@ -250,7 +250,7 @@ func (c *chunk) stored(ctx context.Context, do func(context.Context) error) erro
 	err := do(ctx)
 	switch {
 	case errors.Is(err, messages.ErrStoreFull):
-		return c.interrupt(messages.ServiceInterrupted, 0, err.Error(), time.Time{})
+		return c.interrupt(messages.StoreFull, 0, err.Error(), time.Time{})
 	case isUnusable(err):
 		c.log.Error("a stored page is lost or damaged; the page walk begins again", "error", err)
 		return &lostWalk{reason: err.Error()}

@@ -272,7 +272,14 @@ func decodeStatuses(data []byte) (*[]*messages.Status, error) {
 
 // call sends one request and reads its whole answer, at most limit bytes of it.
 func call[T any](ctx context.Context, c *Client, method, path string, body []byte, limit int64, decode func([]byte) (*T, error)) (*T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errCallTimeout)
+	return callWithin(ctx, c, callTimeout, method, path, body, limit, decode)
+}
+
+// callWithin is call for what may take longer.
+func callWithin[T any](
+	ctx context.Context, c *Client, most time.Duration, method, path string, body []byte, limit int64, decode func([]byte) (*T, error),
+) (*T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, errCallTimeout)
 	defer cancel()
 	response, err := c.send(ctx, method, path, body)
 	if err != nil {

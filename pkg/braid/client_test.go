@@ -68,6 +68,16 @@ func (d *desk) Remove(_ context.Context, id string) error {
 	return d.err
 }
 
+func (d *desk) Verify(_ context.Context, id string, reopen bool) (*messages.Verification, error) {
+	d.note("verify %s %v", id, reopen)
+	return sampleVerification(), d.err
+}
+
+func (d *desk) Collect(_ context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error) {
+	d.note("collect %v %v", olderThan, dryRun)
+	return sampleGarbage(), d.err
+}
+
 func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {
 	d.note("status %s", id)
 	return sampleStatus(), d.err
@@ -144,6 +154,17 @@ func samplePlan() *messages.PlanSummary {
 	}
 }
 
+func sampleVerification() *messages.Verification {
+	return &messages.Verification{V: 1, Query: "q1", Queries: []messages.VerifiedQuery{{
+		ID: "q1", State: messages.Interrupted, Results: 3, Bytes: 5, Damaged: 1, Reopened: true,
+		Lost: []messages.LostResult{{Position: "2", Reason: "flipped"}},
+	}}}
+}
+
+func sampleGarbage() *messages.Garbage {
+	return &messages.Garbage{V: 1, Orphans: messages.OrphanParts{Attempts: 2, Bytes: 7}, Leftovers: []messages.Leftover{{ID: "gone", Bytes: 3}}, Bytes: 10}
+}
+
 func sampleReport() frame.Report { return frame.Report{Read: 3, Rows: 2, Duplicates: 1} }
 
 func sampleSpec() *query.Spec {
@@ -185,26 +206,29 @@ func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
 		"resume q1 true": func(c *braid.Client) (any, error) {
 			return c.Resume(ctx, "q1", &query.Resumption{WaitUpTo: &hour, MaxRequests: &budget})
 		},
-		"resume q1 false":   func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
-		"retry q1 true":     func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &query.Resumption{WaitUpTo: &hour}) },
-		"failures q1":       func(c *braid.Client) (any, error) { return c.Failures(ctx, "q1") },
-		"cancel q1":         func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
-		"remove q1":         func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
-		"status q1":         func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
-		"status ":           func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
-		"quotas":            func(c *braid.Client) (any, error) { return c.Quotas(ctx) },
-		"statuses":          func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
-		"ready":             func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
-		"manifest q1":       func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },
-		"coverage q1":       func(c *braid.Client) (any, error) { return c.Coverage(ctx, "q1") },
-		"table q1 csv true": func(c *braid.Client) (any, error) { return c.Table(ctx, "q1", "csv", true, io.Discard) },
+		"resume q1 false":     func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
+		"retry q1 true":       func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &query.Resumption{WaitUpTo: &hour}) },
+		"failures q1":         func(c *braid.Client) (any, error) { return c.Failures(ctx, "q1") },
+		"cancel q1":           func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
+		"remove q1":           func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
+		"status q1":           func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
+		"status ":             func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
+		"quotas":              func(c *braid.Client) (any, error) { return c.Quotas(ctx) },
+		"statuses":            func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
+		"ready":               func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
+		"manifest q1":         func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },
+		"coverage q1":         func(c *braid.Client) (any, error) { return c.Coverage(ctx, "q1") },
+		"table q1 csv true":   func(c *braid.Client) (any, error) { return c.Table(ctx, "q1", "csv", true, io.Discard) },
+		"verify q1 true":      func(c *braid.Client) (any, error) { return c.Verify(ctx, "q1", true) },
+		"verify q1 false":     func(c *braid.Client) (any, error) { return c.Verify(ctx, "q1", false) },
+		"collect 2h0m0s true": func(c *braid.Client) (any, error) { return c.Collect(ctx, 2*time.Hour, true) },
 	}
 }
 
 func TestEachCallAsksItsPortAndGivesItsAnswer(t *testing.T) {
 	report := sampleReport()
 	answers := map[string]any{
-		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(),
+		"submit": sampleQuery(), "resume": sampleQuery(), "cancel": sampleQuery(), "plan": samplePlan(), "status": sampleStatus(), "verify": sampleVerification(), "collect": sampleGarbage(),
 		"statuses": []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, "table": &report,
 		"manifest": sampleManifest(), "retry": sampleQuery(), "failures": sampleFailures(), "quotas": sampleQuotas(),
 		"coverage": &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}},

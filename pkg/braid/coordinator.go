@@ -14,6 +14,10 @@ import (
 type CoordinatorConfig struct {
 	NATS          NATS
 	ID            string        // names this coordinator; default: host and random letters
+	Durability    Durability    // of the streams; empty: as they are, and one copy of those that do not exist yet
+	Replicas      int           // of streams that do not exist yet, where Durability is empty; 0: 1
+	MaxStore      int64         // bytes that all streams together may take; 0: as they were made, without a bound of their own
+	Keep          time.Duration // how long queries that have ended are kept; 0: for ever
 	LeaseTTL      time.Duration // a dead worker's slots are free after this; 30 s
 	InFlight      int           // requests in flight at each service, whatever its definition says; 0: as the definition says
 	Definitions   Definitions
@@ -32,7 +36,11 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 	if cfg.ID == "" {
 		cfg.ID = processID()
 	}
-	b, err := cfg.NATS.connect(ctx, "braid coordinator "+cfg.ID, cfg.Log)
+	assets := bus.AssetConfig{Durability: cfg.Durability, Replicas: cfg.Replicas}
+	if cfg.MaxStore > 0 {
+		assets.Limits, assets.Resize = bus.ShareStore(cfg.MaxStore), true
+	}
+	b, err := cfg.NATS.join(ctx, "coordinator", cfg.ID, cfg.Log, func(b *bus.Bus) error { return b.Ensure(ctx, assets) })
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +49,7 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 		b.Close()
 		return nil, err
 	}
-	return &Local{engine: c, bus: b, scratchDir: cfg.ScratchDir}, nil
+	return &Local{engine: c, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir}, nil
 }
 
 func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {
@@ -54,7 +62,7 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	if err := checkAdapters(cfg.NamedAdapters); err != nil {
 		return nil, err
 	}
-	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Version: cfg.Version}, coordinator.Ports{
+	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Keep: cfg.Keep, Version: cfg.Version}, coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Definitions: cfg.Definitions,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,

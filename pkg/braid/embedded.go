@@ -16,11 +16,13 @@ import (
 
 // EmbeddedConfig configures an Embedded. The zero value of each field but Dir is its default.
 type EmbeddedConfig struct {
-	Dir           string // data directory: made when absent, locked against a second process
-	Listen        string // host:port for workers in other processes; empty: no port is opened
-	FastSync      bool   // flush to disk each second and not at each write
-	Workers       int    // 0: none, for commands that run nothing
-	Concurrency   int    // most items at once in each worker; 32
+	Dir           string     // data directory: made when absent, locked against a second process
+	Listen        string     // host:port for workers in other processes; empty: no port is opened
+	Durability    Durability // Fast or Safe; empty: Safe
+	FastSync      bool       // the same as Durability Fast, where that is empty
+	MaxStore      int64      // bytes that all streams together may take; 0: as they were made, at first 80 % of what is free
+	Workers       int        // 0: none, for commands that run nothing
+	Concurrency   int        // most items at once in each worker; 32
 	LeaseTTL      time.Duration
 	InFlight      int
 	Grace         time.Duration
@@ -42,12 +44,15 @@ type Embedded struct {
 }
 
 // OpenEmbedded starts the server on the data directory and connects coordinator and workers; Run sets them to work.
-// Errors wrap bus.ErrDir, bus.ErrDirInUse, bus.ErrListen or messages.ErrStoreFull.
+// Errors wrap bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, bus.ErrDurability or messages.ErrStoreFull.
 func OpenEmbedded(ctx context.Context, cfg EmbeddedConfig) (*Embedded, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	server, err := bus.StartServer(ctx, bus.ServerConfig{Dir: cfg.Dir, Listen: cfg.Listen, FastSync: cfg.FastSync, Log: cfg.Log})
+	if cfg.Durability == "" && cfg.FastSync {
+		cfg.Durability = Fast
+	}
+	server, err := bus.StartServer(ctx, bus.ServerConfig{Dir: cfg.Dir, Listen: cfg.Listen, MaxStore: cfg.MaxStore, Durability: cfg.Durability, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +75,8 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Ensure(ctx, bus.AssetConfig{Limits: e.server.EmbeddedLimits()}); err != nil {
+	assets := bus.AssetConfig{Limits: e.server.EmbeddedLimits(), Resize: e.cfg.MaxStore > 0}
+	if err := b.Ensure(ctx, assets); err != nil {
 		return err
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
@@ -80,7 +86,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.Local = &Local{engine: engine, bus: b, scratchDir: filepath.Join(e.cfg.Dir, "scratch")}
+	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch")}
 	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {
 		b, err := e.join(ctx, fmt.Sprintf("worker %d", i))

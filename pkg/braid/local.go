@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/coordinator"
@@ -25,6 +28,10 @@ type Coordinator interface {
 	Retry(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	Cancel(ctx context.Context, id string) (*messages.Query, error)
 	Remove(ctx context.Context, id string) error
+	// Verify checks every stored result of a query; with reopen, what is lost is pending again and the query interrupted.
+	Verify(ctx context.Context, id string, reopen bool) (*messages.Verification, error)
+	// Collect removes what nothing needs, and queries that ended longer ago than olderThan, when that is not 0.
+	Collect(ctx context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error)
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
@@ -44,13 +51,22 @@ type Coordinator interface {
 type Local struct {
 	engine     *coordinator.Coordinator
 	bus        *bus.Bus
+	assets     bus.AssetConfig
+	log        *slog.Logger
 	scratchDir string
 }
 
 var _ Coordinator = (*Local)(nil)
 
 // Run leads until ctx ends.
-func (l *Local) Run(ctx context.Context) error { return l.engine.Run(ctx) }
+func (l *Local) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	defer stop()
+	keeping.Go(func() { l.keep(ctx) })
+	return l.engine.Run(ctx)
+}
 
 // Submit plans a query, stores it and starts it.
 func (l *Local) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {

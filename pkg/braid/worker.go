@@ -43,7 +43,8 @@ type Worker struct {
 	id     string
 }
 
-// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there. What a service says behind its
+// OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there, or bus.ErrNoStreams when no
+// coordinator has been there before. What a service says behind its
 // answer, which may be a secret, net/http writes to the standard logger of package log: a program sends that to nowhere.
 func OpenWorker(ctx context.Context, cfg WorkerConfig) (*Worker, error) {
 	if cfg.Log == nil {
@@ -52,7 +53,8 @@ func OpenWorker(ctx context.Context, cfg WorkerConfig) (*Worker, error) {
 	if cfg.ID == "" {
 		cfg.ID = processID()
 	}
-	b, err := cfg.NATS.connect(ctx, "braid worker "+cfg.ID, cfg.Log)
+	// A worker makes no streams: it may be a user who must not.
+	b, err := cfg.NATS.join(ctx, "worker", cfg.ID, cfg.Log, func(b *bus.Bus) error { return b.Present(ctx) })
 	if err != nil {
 		return nil, err
 	}

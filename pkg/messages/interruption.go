@@ -12,6 +12,7 @@ type InterruptionKind string
 const (
 	QuotaExhausted     InterruptionKind = "quota"       // the service refused for quota (429)
 	ServiceInterrupted InterruptionKind = "service"     // 5xx, connection lost, unreadable answers, retries used up
+	StoreFull          InterruptionKind = "store_full"  // what came could not be stored: the message store is full
 	HandedBack         InterruptionKind = "handed_back" // not run: gate closed, query stopped, or worker draining
 	AllowanceSpent     InterruptionKind = "allowance"   // the requests that the item was allowed are sent; it goes on with further ones
 )
@@ -54,10 +55,10 @@ func (m *Interruption) Validate() error {
 
 func (m *Interruption) checkKind() error {
 	switch m.Kind {
-	case QuotaExhausted, ServiceInterrupted, HandedBack, AllowanceSpent:
+	case QuotaExhausted, ServiceInterrupted, StoreFull, HandedBack, AllowanceSpent:
 		return nil
 	}
-	return fmt.Errorf("%.20q is none of quota, service, handed_back, allowance", m.Kind)
+	return fmt.Errorf("%.20q is none of quota, service, store_full, handed_back, allowance", m.Kind)
 }
 
 // Encode validates m and gives its wire form.

@@ -29,13 +29,14 @@ type member struct {
 	*process
 	t    *testing.T
 	dir  string
+	env  []string
 	name string
 	args []string
 }
 
 func (m *member) start() {
 	m.t.Helper()
-	m.process = launch(m.t, m.dir, []string{"HOME=" + m.dir}, m.name, m.args...)
+	m.process = launch(m.t, m.dir, append([]string{"HOME=" + m.dir}, m.env...), m.name, m.args...)
 }
 
 // clusterConfig is what differs between tests.

@@ -46,12 +46,12 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// build makes the three commands and a NATS server of the version that go.mod names.
+// build makes the three commands, and a NATS server and the maker of its keys of the versions that go.mod names.
 func build(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator),
-		"./cmd/braid", "./cmd/coordinator", "./cmd/worker", "github.com/nats-io/nats-server/v2")
+		"./cmd/braid", "./cmd/coordinator", "./cmd/worker", "github.com/nats-io/nats-server/v2", "github.com/nats-io/nkeys/nk")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

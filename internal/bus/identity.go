@@ -1,0 +1,100 @@
+package bus
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+var (
+	// ErrIdentity is wrapped when files of credentials or certificates cannot be used, or the server does not take them.
+	ErrIdentity = errors.New("NATS does not know us")
+	// ErrDenied is wrapped when the server does not permit its user what Braid needs.
+	ErrDenied = errors.New("NATS does not permit it")
+)
+
+// identity says to the server who we are, and to us who it is. Files are looked at now, with an error that names them: the
+// client would find out at each connection anew.
+func (cfg Config) identity() ([]nats.Option, error) {
+	var opts []nats.Option
+	if cfg.Inbox != "" {
+		opts = append(opts, nats.CustomInboxPrefix(cfg.Inbox))
+	}
+	if cfg.Credentials != "" && cfg.NKey != "" {
+		return nil, fmt.Errorf("%w: --nats-creds and --nats-nkey are two ways to say who we are; use one", ErrIdentity)
+	}
+	if cfg.Credentials != "" {
+		if _, err := os.Stat(cfg.Credentials); err != nil {
+			return nil, fmt.Errorf("%w: --nats-creds: %w", ErrIdentity, err)
+		}
+		opts = append(opts, nats.UserCredentials(cfg.Credentials))
+	}
+	if cfg.NKey != "" {
+		option, err := nats.NkeyOptionFromSeed(cfg.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --nats-nkey: %s holds no seed of a user's nkey: %w", ErrIdentity, cfg.NKey, err)
+		}
+		opts = append(opts, option)
+	}
+	if cfg.CA != "" {
+		pem, err := os.ReadFile(cfg.CA)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --nats-ca: %w", ErrIdentity, err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%w: --nats-ca: %s holds no certificate", ErrIdentity, cfg.CA)
+		}
+		opts = append(opts, nats.RootCAs(cfg.CA))
+	}
+	if (cfg.Cert == "") != (cfg.Key == "") {
+		return nil, fmt.Errorf("%w: --nats-cert and --nats-key go together", ErrIdentity)
+	}
+	if cfg.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key); err != nil {
+			return nil, fmt.Errorf("%w: --nats-cert %s with --nats-key: %w", ErrIdentity, cfg.Cert, err)
+		}
+		opts = append(opts, nats.ClientCert(cfg.Cert, cfg.Key))
+	}
+	return opts, nil
+}
+
+// refusedBy says why there is no connection.
+func refusedBy(shown string, err error) error {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return fmt.Errorf("%w: the server at %s refused us: %w; check --nats-creds or --nats-nkey", ErrIdentity, shown, err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: the certificate of the server at %s is signed by none that we trust: %w; name its CA with --nats-ca", ErrIdentity, shown, err)
+	case errors.As(err, &name):
+		return fmt.Errorf("%w: the certificate of the server at %s is for another name: %w", ErrIdentity, shown, err)
+	}
+	return fmt.Errorf("%w at %s: %w; start it, or name another server", messages.ErrUnreachable, shown, err)
+}
+
+// failed takes in an error that no call is told of. What a user is not permitted looks to the caller like a server that does
+// not answer.
+func (b *Bus) failed(err error) {
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		b.denied.Store(&err)
+		b.log.Error("NATS does not permit its user what Braid needs", "error", err)
+		return
+	}
+	b.log.Warn("nats", "error", err)
+}
+
+// explained names what the server did not permit as the reason of an error that only says that no answer came.
+func (b *Bus) explained(err error) error {
+	denied := b.denied.Load()
+	if denied == nil || err == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w; give the user what deploy/nats/users.conf lists (%w)", ErrDenied, *denied, err)
+}

@@ -1,0 +1,121 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
+)
+
+// FindLost looks for queries whose results went with the result stream itself: one that was made after they were last
+// changed, or that holds nothing at all. They become interrupted, with the reason, and their positions are pending again. Any
+// process may call it at any time.
+func (c *Coordinator) FindLost(ctx context.Context) error {
+	created, stored, err := c.ports.Results.ResultStore(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := c.ports.Catalogue.ListQueries(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, q := range all {
+		if stored > 0 && !created.After(q.Updated) {
+			continue
+		}
+		if err := c.findLostOf(ctx, q, created); err != nil && !errors.Is(err, messages.ErrVersion) {
+			errs = append(errs, fmt.Errorf("query %s: %w", q.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Coordinator) findLostOf(ctx context.Context, q *messages.Query, created time.Time) error {
+	counted, err := c.countedComplete(ctx, q)
+	if err != nil {
+		return err
+	}
+	if q.State == messages.Complete {
+		counted = max(counted, 1)
+	}
+	if counted == 0 || q.State == messages.Cancelled {
+		return nil
+	}
+	survey, err := c.Survey(ctx, q)
+	if err != nil {
+		return err
+	}
+	lost := counted - survey.Completed.Roots()
+	if q.State == messages.Complete && survey.Enough || lost <= 0 {
+		return nil
+	}
+	reason := fmt.Sprintf("the result stream is not the one that held this query's results, it was made at %s: %d of its chunks that were complete are lost, and are pending again",
+		created.UTC().Format(time.RFC3339), lost)
+	if created.Before(q.Updated) {
+		reason = fmt.Sprintf("the result stream is empty: %d of this query's chunks that were complete are lost, and are pending again", lost)
+	}
+	c.log.Error("stored results are lost", "query", q.ID, "reason", reason)
+	_, err = c.interruptDamaged(ctx, q, missing(q, survey), reason, true)
+	return err
+}
+
+// pend makes positions pending again whose results are lost or damaged, and their query interrupted with the reason. It
+// gives the query as it is then.
+func (c *Coordinator) pend(ctx context.Context, q *messages.Query, lost []messages.Position, reason string) (*messages.Query, error) {
+	for _, p := range lost {
+		if err := c.ports.Results.RemoveDamaged(ctx, q.ID, p); err != nil {
+			return nil, err
+		}
+	}
+	return c.interruptDamaged(ctx, q, lost, reason, false)
+}
+
+// interruptDamaged says in a query's record that results of it are lost. An active one goes on, as its leader hears of what is
+// stored by itself, unless all that the leader knows is of another store.
+func (c *Coordinator) interruptDamaged(ctx context.Context, q *messages.Query, lost []messages.Position, reason string, active bool) (*messages.Query, error) {
+	for {
+		now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
+		if err != nil {
+			return nil, err
+		}
+		if now.State.Active() && !active {
+			return now, nil
+		}
+		wasActive := now.State.Active()
+		now.State, now.Updated = messages.Interrupted, c.ports.Now()
+		now.Stop = &messages.Stop{Kind: messages.StopDamaged, Reason: messages.Text(reason), At: now.Updated}
+		if len(lost) > 0 {
+			now.Stop.Position = lost[0]
+		}
+		_, err = c.ports.Queries.SaveQuery(ctx, now, revision)
+		if errors.Is(err, messages.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if wasActive {
+			err = c.ports.Items.PurgeItems(ctx, now.Service, now.ID)
+		}
+		c.recount(ctx, now)
+		return now, err
+	}
+}
+
+// recount notes what is complete now, so that what was lost is told once.
+func (c *Coordinator) recount(ctx context.Context, q *messages.Query) {
+	survey, err := c.Survey(ctx, q)
+	if err == nil {
+		err = c.ports.Catalogue.SaveProgress(ctx, &survey.Progress)
+	}
+	if err != nil {
+		c.log.Warn("what is complete is not noted anew", "query", q.ID, "error", err)
+	}
+}
+
+func lostReason(n int, lost []messages.Position) string {
+	return fmt.Sprintf("%d of the stored results were lost or damaged, the first at position %s; they are pending again", n, lost[0])
+}

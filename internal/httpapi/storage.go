@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/strictyaml"
+)
+
+const (
+	verifyPath  = queryPath + "/verify"
+	garbagePath = "/v1/gc"
+)
+
+type verificationOutput struct{ Body *messages.Verification }
+
+type garbageInput struct {
+	OlderThan string `query:"older_than" maxLength:"40" doc:"Age, such as 30d, from which on queries that have ended are removed; without it none is"`
+	DryRun    bool   `query:"dry_run" doc:"true: tell what would be removed, and remove nothing"`
+}
+
+type garbageOutput struct{ Body *messages.Garbage }
+
+func (a *api) routeStorage() {
+	huma.Register(a.huma, a.operation("check-query", http.MethodGet, verifyPath,
+		"Read every stored result of a query, check it against its digest, and change nothing"), func(ctx context.Context, in *One) (*verificationOutput, error) {
+		return a.verify(ctx, in, false)
+	})
+	huma.Register(a.huma, a.operation("verify-query", http.MethodPost, verifyPath,
+		"Check every stored result of a query; what is lost is pending again, and the query interrupted"), func(ctx context.Context, in *One) (*verificationOutput, error) {
+		return a.verify(ctx, in, true)
+	})
+	huma.Register(a.huma, a.operation("collect-garbage", http.MethodPost, garbagePath, "Remove what nothing needs any more"), a.collect)
+}
+
+func (a *api) verify(ctx context.Context, in *One, reopen bool) (*verificationOutput, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, a.failure("verify query", err)
+	}
+	verification, err := a.ports.Commands.Verify(ctx, id, reopen)
+	if err != nil {
+		return nil, a.failure("verify query", err)
+	}
+	return &verificationOutput{verification}, nil
+}
+
+func (a *api) collect(ctx context.Context, in *garbageInput) (*garbageOutput, error) {
+	var age time.Duration
+	if in.OlderThan != "" {
+		var err error
+		if age, err = strictyaml.ParseDuration(in.OlderThan); err != nil || age <= 0 {
+			return nil, a.failure("collect garbage", fmt.Errorf("%w: older_than: %.40q is no age; write it as 30d or 12h", query.ErrInvalid, in.OlderThan))
+		}
+	}
+	garbage, err := a.ports.Commands.Collect(ctx, age, in.DryRun)
+	if err != nil {
+		return nil, a.failure("collect garbage", err)
+	}
+	return &garbageOutput{garbage}, nil
+}

@@ -1,0 +1,359 @@
+//go:build unix
+
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// secured is NATS as deploy/nats configures it, with the keys and certificates of a test.
+type secured struct {
+	t     *testing.T
+	dir   string
+	env   []string          // that the configuration asks for
+	seeds map[string]string // file of the seed of each user
+	nodes []*member
+	urls  []string
+}
+
+// newSecured makes keys with nk, as operators do, and certificates.
+func newSecured(t *testing.T) *secured {
+	t.Helper()
+	s := &secured{t: t, dir: t.TempDir(), seeds: map[string]string{}}
+	s.makeCertificates()
+	for _, role := range []string{"coordinator", "worker", "monitor", "admin", "sys"} {
+		seed := launch(t, s.dir, nil, "nk", "-gen", "user").wait(limit).mustExit(t, 0).stdout
+		s.seeds[role] = filepath.Join(s.dir, role+".nk")
+		if err := os.WriteFile(s.seeds[role], []byte(seed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		public := launch(t, s.dir, nil, "nk", "-inkey", s.seeds[role], "-pubout").wait(limit).mustExit(t, 0).stdout
+		s.env = append(s.env, "BRAID_"+strings.ToUpper(role)+"_NKEY="+strings.TrimSpace(public))
+	}
+	s.env = append(s.env, "BRAID_NATS_CERT="+s.file("server.pem"), "BRAID_NATS_KEY="+s.file("server.key"), "BRAID_NATS_CA="+s.file("ca.pem"))
+	return s
+}
+
+func (s *secured) file(name string) string { return filepath.Join(s.dir, name) }
+
+// makeCertificates makes a CA, and certificates of it for the servers on loopback and for clients.
+func (s *secured) makeCertificates() {
+	s.t.Helper()
+	ca := s.certificate("ca", nil, nil)
+	s.certificate("server", ca.cert, ca.key)
+	s.certificate("client", ca.cert, ca.key)
+	s.certificate("stranger", nil, nil)
+}
+
+type certified struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// certificate makes one that is signed by a parent, or a CA of its own without one.
+func (s *secured) certificate(name string, parent *x509.Certificate, signer *ecdsa.PrivateKey) certified {
+	s.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if parent == nil {
+		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(s.file(file), pem.EncodeToMemory(block), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return certified{cert, key}
+}
+
+// node starts a server with a configuration of deploy/nats, on loopback and with a store of its own.
+func (s *secured) node(config, name string, args ...string) *member {
+	s.t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "deploy", "nats", config))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	port := freePort(s.t)
+	m := &member{
+		t: s.t, dir: s.dir, name: "nats-server", env: append(slices.Clone(s.env), "BRAID_NATS_NAME="+name, "BRAID_NATS_STORE="+s.file("store-"+name)),
+		args: append([]string{"-c", path, "-a", "127.0.0.1", "-p", port, "-m", freePort(s.t)}, args...),
+	}
+	m.start()
+	s.nodes, s.urls = append(s.nodes, m), append(s.urls, "tls://127.0.0.1:"+port)
+	return m
+}
+
+// as is how a daemon says who it is.
+func (s *secured) as(role string) []string {
+	return []string{
+		"--nats-url", strings.Join(s.urls, ","), "--nats-nkey", s.seeds[role], "--nats-ca", s.file("ca.pem"),
+		"--nats-cert", s.file("client.pem"), "--nats-key", s.file("client.key"), "--log-format", "text",
+	}
+}
+
+// daemons starts a coordinator and a worker, and gives a desk for them.
+func (s *secured) daemons(up *upstream, args ...string) (lead, work *process, d *desk) {
+	s.t.Helper()
+	api := "127.0.0.1:" + freePort(s.t)
+	lead = launch(s.t, s.dir, nil, "coordinator", slices.Concat(s.as("coordinator"), []string{
+		"--listen", api, "--lease-ttl", "2s", "--in-flight", "4", "--service-url", service + "=" + up.base,
+	}, args)...)
+	work = launch(s.t, s.dir, nil, "worker", append(s.as("worker"), "--id", "worker-0")...)
+	eventually(s.t, limit, "the coordinator to be ready", func() bool {
+		answer, err := http.Get("http://" + api + "/readyz")
+		if err != nil {
+			if !lead.running() {
+				s.t.Fatalf("the coordinator ended: %s", lead.stderr.String())
+			}
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	d = newDesk(s.t, nil)
+	d.args = []string{"--server", "http://" + api}
+	return lead, work, d
+}
+
+// connect connects as a user of the account.
+func (s *secured) connect(role string, opts ...nats.Option) *nats.Conn {
+	s.t.Helper()
+	key, err := nats.NkeyOptionFromSeed(s.seeds[role])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	opts = append(opts, key, nats.RootCAs(s.file("ca.pem")), nats.ClientCert(s.file("client.pem"), s.file("client.key")),
+		nats.CustomInboxPrefix("_INBOX_"+role), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	nc, err := nats.Connect(strings.Join(s.urls, ","), opts...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(nc.Close)
+	return nc
+}
+
+// permits tells whether a role may publish to a subject, or subscribe to it.
+func (s *secured) permits(role, subject string, subscribe bool) bool {
+	s.t.Helper()
+	nc := s.connect(role)
+	defer nc.Close()
+	var err error
+	if subscribe {
+		_, err = nc.SubscribeSync(subject)
+	} else {
+		err = nc.Publish(subject, []byte("x"))
+	}
+	if err == nil {
+		err = nc.Flush() // what was refused is told before the answer to it
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return !errors.Is(nc.LastError(), nats.ErrPermissionViolation)
+}
+
+func TestNATSAsDeployedRunsQueriesAndKeepsRolesApart(t *testing.T) {
+	t.Parallel()
+	up := lossUpstream(t)
+	want := calmTable(t, up, lossSites, lossChunks)
+	s := newSecured(t)
+	s.node("server.conf", "one")
+	lead, work, d := s.daemons(up)
+	id := idIn(d.run("run", d.queryFile("q.yaml", lossSites, lossChunks), "-o", "t.parquet").mustExit(t, 0))
+	d.mustEqual("t.parquet", want)
+	// All that a coordinator does is permitted: damaged results are removed, queries too.
+	s.spoil(id)
+	d.run("verify", id).mustExit(t, 3).mustSay(t, "braid resume "+id)
+	d.run("resume", id, "-o", "again.parquet").mustExit(t, 0)
+	d.mustEqual("again.parquet", want)
+	d.run("verify", id).mustExit(t, 0)
+	d.run("gc", "--older-than", "1s").mustExit(t, 0)
+	for _, p := range []*process{lead, work} {
+		if text := p.stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
+			t.Errorf("%s was not permitted something:\n%s", p.name, tail(text))
+		}
+	}
+	s.mustKeepApart()
+	s.mustRefuseStrangers()
+}
+
+// spoil replaces a stored result by one that is none.
+func (s *secured) spoil(id string) {
+	s.t.Helper()
+	nc := s.connect("admin")
+	subject := "braid.result." + id + ".3"
+	if _, err := nc.Request("$JS.API.STREAM.PURGE.RESULTS", []byte(`{"filter":"`+subject+`"}`), limit); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := nc.Request(subject, []byte("no result"), limit); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// mustKeepApart holds what each role may not do, and a little of what it may.
+func (s *secured) mustKeepApart() {
+	s.t.Helper()
+	const publish, subscribe = false, true
+	destroy := []string{
+		"$JS.API.STREAM.DELETE.RESULTS", "$JS.API.STREAM.DELETE.ITEMS", "$JS.API.STREAM.DELETE.KV_braid_queries", "$JS.API.STREAM.RESTORE.RESULTS",
+		"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.SNAPSHOT.RESULTS", "$JS.API.STREAM.PEER.REMOVE.RESULTS", "$JS.API.CONSUMER.DELETE.ITEMS.usgs-waterdata",
+		"$SYS.REQ.SERVER.PING", "anything.else",
+	}
+	manage := []string{
+		"$JS.API.STREAM.PURGE.RESULTS", "$JS.API.STREAM.PURGE.ITEMS", "$JS.API.STREAM.PURGE.KV_braid_queries", "$JS.API.STREAM.UPDATE.RESULTS",
+		"$JS.API.STREAM.CREATE.RESULTS", "$JS.API.STREAM.MSG.DELETE.RESULTS", "$JS.API.STREAM.MSG.DELETE.KV_braid_queries",
+		"$KV.braid_queries.query.q1", "$KV.braid_services.service.s", "$KV.braid_services.definition.d.0", "$KV.braid_leader.coordinator.0", "braid.item.s.q1.0",
+		"$JS.API.CONSUMER.CREATE.ITEMS.mine.braid.item.>", "$JS.API.CONSUMER.CREATE.RESULTS.mine.braid.result.>", "$JS.API.CONSUMER.CREATE.KV_braid_leader.x.y",
+	}
+	work := []string{
+		"$JS.API.CONSUMER.MSG.NEXT.ITEMS.usgs-waterdata", "$JS.ACK.ITEMS.usgs-waterdata.1.1.1.1.1", "braid.result.q1.0", "braid.page.q1.0.w.0", "braid.part.q1.a.0",
+		"braid.event.q1.interruption", "$KV.braid_leases.s.0", "$KV.braid_workers.w",
+	}
+	look := []string{"$JS.API.STREAM.MSG.GET.RESULTS", "$JS.API.STREAM.MSG.GET.KV_braid_queries", "$JS.API.DIRECT.GET.RESULTS.braid.result.q1.0"}
+	for _, check := range []struct {
+		role      string
+		subscribe bool
+		may       bool
+		subjects  []string
+	}{
+		{"worker", publish, false, slices.Concat(destroy, manage, look[:1])},
+		{"worker", publish, true, []string{"$JS.API.STREAM.INFO.ITEMS", "$KV.braid_services.gate.nobody"}},
+		{"coordinator", publish, false, slices.Concat(destroy, work)},
+		{"coordinator", publish, true, []string{"$JS.API.STREAM.INFO.ITEMS", "$JS.API.STREAM.MSG.GET.RESULTS"}},
+		{"monitor", publish, false, slices.Concat(destroy, manage, work, look)},
+		{"monitor", publish, true, []string{"$JS.API.STREAM.INFO.RESULTS", "$JS.API.CONSUMER.INFO.ITEMS.usgs-waterdata"}},
+		{"admin", publish, true, []string{"$JS.API.STREAM.MSG.GET.RESULTS", "$JS.API.STREAM.SNAPSHOT.NONE"}},
+		{"worker", subscribe, false, []string{">", "_INBOX.>", "_INBOX_coordinator.>", "braid.>", "$KV.>", "$SYS.>"}},
+		{"coordinator", subscribe, false, []string{">", "_INBOX.>", "_INBOX_worker.>", "braid.item.>", "braid.result.>", "$SYS.>"}},
+		{"monitor", subscribe, false, []string{">", "_INBOX_worker.>", "_INBOX_coordinator.>", "braid.>", "$KV.>"}},
+		{"monitor", subscribe, true, []string{"$JS.EVENT.ADVISORY.>"}},
+	} {
+		for _, subject := range check.subjects {
+			if may := s.permits(check.role, subject, check.subscribe); may != check.may {
+				s.t.Errorf("%s may use %s: %v (subscribe: %v)", check.role, subject, may, check.subscribe)
+			}
+		}
+	}
+}
+
+// mustRefuseStrangers holds who gets no connection, and what they are told.
+func (s *secured) mustRefuseStrangers() {
+	s.t.Helper()
+	url := strings.Join(s.urls, ",")
+	other := launch(s.t, s.dir, nil, "nk", "-gen", "user").wait(limit).stdout
+	if err := os.WriteFile(s.file("other.nk"), []byte(other), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"nobody":          {[]string{"--nats-ca", s.file("ca.pem")}, "--nats-nkey"},
+		"an unknown key":  {[]string{"--nats-ca", s.file("ca.pem"), "--nats-nkey", s.file("other.nk")}, "--nats-nkey"},
+		"another CA":      {[]string{"--nats-ca", s.file("stranger.pem"), "--nats-nkey", s.seeds["worker"]}, "--nats-ca"},
+		"no file":         {[]string{"--nats-ca", s.file("none.pem")}, "none.pem"},
+		"no seed":         {[]string{"--nats-nkey", s.file("ca.pem")}, "ca.pem"},
+		"half a pair":     {[]string{"--nats-cert", s.file("client.pem")}, "--nats-key"},
+		"another's key":   {[]string{"--nats-cert", s.file("client.pem"), "--nats-key", s.file("server.key")}, "client.pem"},
+		"no certificates": {[]string{"--nats-ca", s.file("client.key")}, "client.key"},
+	} {
+		o := launch(s.t, s.dir, nil, "worker", append([]string{"--nats-url", url, "--nats-wait", "0s"}, c.args...)...).wait(limit)
+		if o.code != 1 || !strings.Contains(o.stderr, c.says) || strings.Contains(o.stderr, strings.TrimSpace(other)) {
+			s.t.Errorf("%s: exit %d, %s; want 1 and %q", name, o.code, o.stderr, c.says)
+		}
+	}
+}
+
+func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers")
+	}
+	up := lossUpstream(t)
+	want := calmTable(t, up, lossSites, lossChunks)
+	s := newSecured(t)
+	var routes, ports []string
+	for range 3 {
+		ports = append(ports, freePort(t))
+		routes = append(routes, "nats://127.0.0.1:"+ports[len(ports)-1])
+	}
+	for i, name := range []string{"nats-1", "nats-2", "nats-3"} {
+		s.node("cluster.conf", name, "--cluster", "nats://127.0.0.1:"+ports[i], "--routes", strings.Join(routes, ","))
+	}
+	lead, work, d := s.daemons(up, "--durability", "cluster")
+	p := d.braid("run", d.queryFile("q.yaml", lossSites, lossChunks), "-o", "t.parquet")
+	up.saw(t, lossChunks*lossPages/3)
+	lost := s.nodes[1]
+	lost.kill()
+	if err := os.RemoveAll(s.file("store-nats-2")); err != nil {
+		t.Fatal(err)
+	}
+	lost.start()
+	p.wait(limit).mustExit(t, 0)
+	d.mustEqual("t.parquet", want)
+	d.run("verify").mustExit(t, 0)
+	nc := s.connect("admin")
+	for _, stream := range []string{"ITEMS", "RESULTS", "PARTS", "EVENTS", "KV_braid_queries", "KV_braid_leases"} {
+		answer, err := nc.Request("$JS.API.STREAM.INFO."+stream, nil, limit)
+		if err != nil || !strings.Contains(string(answer.Data), `"num_replicas":3`) {
+			t.Errorf("%s has not three replicas: %v", stream, err)
+		}
+	}
+	for _, p := range []*process{lead, work} {
+		if text := p.stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
+			t.Errorf("%s was not permitted something:\n%s", p.name, tail(text))
+		}
+	}
+}
+
+func TestThreeReplicasAreRefusedWhereThereIsNoCluster(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	port := freePort(t)
+	(&member{t: t, dir: dir, name: "nats-server", args: []string{"-a", "127.0.0.1", "-p", port, "-js", "-sd", filepath.Join(dir, "nats")}}).start()
+	launch(t, dir, nil, "coordinator", "--nats-url", "nats://127.0.0.1:"+port, "--durability", "cluster").wait(limit).
+		mustExit(t, 1).mustSay(t, "cluster of three NATS servers", "safe")
+	d := newDesk(t, nil)
+	d.run("run", d.queryFile("q.yaml", 2, 2), "-o", "t.csv", "--durability", "cluster").mustExit(t, 2).mustSay(t, "cluster needs three")
+	d.run("run", "q.yaml", "-o", "t.csv", "--durability", "firm").mustExit(t, 2).mustSay(t, "fast, safe or cluster")
+}
