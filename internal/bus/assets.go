@@ -30,22 +30,33 @@ func (s *Server) EmbeddedLimits() Limits {
 }
 
 // Ensure creates the streams and buckets that do not exist yet, and sets on those that do the settings that the
-// invariants rest on. It may be called by any number of processes at the same time.
+// invariants rest on. It may be called by any number of processes at the same time. The error wraps messages.ErrUnreachable while a
+// cluster has not come together: calling it again may help.
 func (b *Bus) Ensure(ctx context.Context, cfg AssetConfig) error {
 	replicas := max(1, cfg.Replicas)
 	for _, want := range streams(cfg.Limits) {
 		want.Replicas = replicas
 		if err := b.ensureStream(ctx, want); err != nil {
-			return fmt.Errorf("make the stream %s: %w", want.Name, translate(err))
+			return fmt.Errorf("make the stream %s: %w", want.Name, unready(ctx, err))
 		}
 	}
 	for _, bucket := range buckets() {
 		bucket.Replicas = replicas
 		if err := b.ensureBucket(ctx, bucket); err != nil {
-			return fmt.Errorf("make the bucket %s: %w", bucket.Bucket, translate(err))
+			return fmt.Errorf("make the bucket %s: %w", bucket.Bucket, unready(ctx, err))
 		}
 	}
 	return nil
+}
+
+// unready is translate for a server that may be up before its cluster is: until the servers have chosen a leader nothing that is to
+// be made is answered, or it is answered that there is no place for it.
+func unready(ctx context.Context, err error) error {
+	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the client's own patience
+	if late || code(err) == codeClusterNotReady || code(err) == codeNoPeers {
+		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
+	}
+	return translate(err)
 }
 
 func streams(limits Limits) []jetstream.StreamConfig {

@@ -1,6 +1,8 @@
 package bus_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/testkit"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 func TestTheStreamsThemselvesRefuseASecondMessage(t *testing.T) {
@@ -65,5 +68,25 @@ func TestAStreamOfAnEarlierVersionGetsItsNewSubjectsAndKeepsTheRest(t *testing.T
 				}
 			}
 		})
+	}
+}
+
+func TestAClusterThatHasNotComeTogetherIsWaitedFor(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		err   error
+		again bool
+	}{
+		"nobody answers":              {t.Context(), context.DeadlineExceeded, true},
+		"no leader":                   {t.Context(), &jetstream.APIError{ErrorCode: 10008}, true},
+		"too few servers so far":      {t.Context(), &jetstream.APIError{ErrorCode: 10005}, true},
+		"a server that has no others": {t.Context(), &jetstream.APIError{ErrorCode: 10074}, false},
+		"the caller is tired":         {over, context.DeadlineExceeded, false},
+	} {
+		if err := bus.Unready(c.ctx, c.err); errors.Is(err, messages.ErrUnreachable) != c.again || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -173,6 +173,8 @@ func redact(addresses string) string {
 
 // Error codes of JetStream (docs/architecture.md, codes). The client names only some of them.
 const (
+	codeNoPeers               = 10005
+	codeClusterNotReady       = 10008
 	codeWrongSequence         = 10071
 	codeWrongSequenceConstant = 10164
 	codeStoreFailed           = 10077
