@@ -23,6 +23,7 @@ type trial struct {
 	mu       sync.Mutex // guards all below
 	overlap  int        // slots that stopped workers held: so many requests no fence can call back
 	again    int        // items that were given out twice by an action
+	handed   int        // of these, by handing them back in the name of whoever has them
 	measures []measure
 	done     []string
 }
@@ -98,7 +99,7 @@ func (x *trial) carryOut(a action) error {
 		return x.publishAgain(a.Lasts)
 	case handBack:
 		n, err := x.o.handBack(300 * time.Millisecond)
-		x.gaveAgain(n)
+		x.gaveAgain(n, n)
 		return err
 	case fillDisk:
 		return x.fillDisk(a.Lasts)
@@ -146,10 +147,11 @@ func (x *trial) stopped(worker string) {
 	x.overlap += n
 }
 
-func (x *trial) gaveAgain(n int) {
+func (x *trial) gaveAgain(n, handed int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.again += n
+	x.handed += handed
 }
 
 // coordinator kills or stops the coordinator that leads, or kills the one that does not.
@@ -218,7 +220,7 @@ func (x *trial) publishAgain(after time.Duration) error {
 	}
 	<-time.After(after)
 	n := x.o.publish(items)
-	x.gaveAgain(n)
+	x.gaveAgain(n, 0)
 	return nil
 }
 
