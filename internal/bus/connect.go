@@ -35,8 +35,9 @@ type Bus struct {
 	closed chan struct{}
 	full   chan<- error // of the embedded server; nil for an external one
 
-	mu   sync.Mutex    // guards anew
-	anew chan struct{} // closed when the connection that is, or was, up has been replaced by another
+	mu    sync.Mutex    // guards all below
+	anew  chan struct{} // closed when the connection that is, or was, up has been replaced by another
+	since time.Time     // when the connection that is, or was, up was made
 }
 
 const (
@@ -55,7 +56,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{log: cfg.Log, closed: make(chan struct{}), anew: make(chan struct{})}
+	b := &Bus{log: cfg.Log, closed: make(chan struct{}), anew: make(chan struct{}), since: time.Now()}
 	opts := []nats.Option{
 		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
@@ -128,7 +129,14 @@ func (b *Bus) renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.anew)
-	b.anew = make(chan struct{})
+	b.anew, b.since = make(chan struct{}), time.Now()
+}
+
+// madeAt is when the connection that is, or was, up was made.
+func (b *Bus) madeAt() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.since
 }
 
 // Connected tells whether the connection is up now.

@@ -15,12 +15,13 @@ import (
 
 // chunk is one item being run. Used by one goroutine.
 type chunk struct {
-	in     *intake
-	w      *Worker
-	item   *messages.Item
-	again  bool      // the item, or one like it, may have been run before, or may be run by somebody else now
-	looked time.Time // for a result of another attempt; at first when the item was taken
-	begun  bool      // this run of the item has fetched a page of the walk under way
+	in       *intake
+	w        *Worker
+	item     *messages.Item
+	delivery Delivery
+	again    bool      // the item, or one like it, may have been run before, or may be run by somebody else now
+	looked   time.Time // for a result of another attempt; at first when the item was taken
+	begun    bool      // this run of the item has fetched a page of the walk under way
 	// restarted: a walk of the chunk, by whomever, has begun again because its pages contradicted one another.
 	restarted bool
 	log       *slog.Logger
@@ -43,7 +44,7 @@ const maxWalks = 4 // of one run of an item, when its cursors keep going
 func newChunk(in *intake, d Delivery) *chunk {
 	item := d.Item()
 	return &chunk{
-		in: in, w: in.worker, item: item, again: d.Redelivered() || item.Recheck || item.Run > 1,
+		in: in, w: in.worker, item: item, delivery: d, again: d.InDoubt() || item.Recheck || item.Run > 1,
 		looked: in.worker.ports.Now(),
 		log:    in.worker.log.With("query", item.Query, "position", item.Position),
 		header: messages.ResultHeader{

@@ -23,6 +23,7 @@ func (c *chunk) look(ctx context.Context) (have bool, err error) {
 // request lies the wait for a slot, or for another try. Where nobody else is known to have the item, it is looked for only after
 // a time in which the queue may have given it to another, had it heard nothing from here.
 func (c *chunk) overtaken(ctx context.Context) error {
+	c.again = c.again || c.delivery.InDoubt()
 	age := c.w.ports.Now().Sub(c.looked)
 	if age < lookAgain || !c.again && age < c.in.unheard() {
 		return nil
