@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -187,6 +188,8 @@ type cutting struct {
 	mu    sync.Mutex // guards all below
 	links map[net.Conn]struct{}
 	made  int
+
+	mute atomic.Bool // what the server says is swallowed
 }
 
 func (c *cutting) serve(t *testing.T) string {
@@ -210,11 +213,11 @@ func (c *cutting) serve(t *testing.T) string {
 			c.mu.Lock()
 			c.links[near], c.links[far] = struct{}{}, struct{}{}
 			c.mu.Unlock()
-			pass := func(to, from net.Conn) {
+			pass := func(to io.Writer, from io.Reader) {
 				_, _ = io.Copy(to, from) // ends when either side is cut
-				_, _ = to.Close(), from.Close()
+				_, _ = near.Close(), far.Close()
 			}
-			all.Go(func() { pass(near, far) })
+			all.Go(func() { pass(audible{near, &c.mute}, far) })
 			all.Go(func() { pass(far, near) })
 		}
 	})
@@ -224,6 +227,40 @@ func (c *cutting) serve(t *testing.T) string {
 		all.Wait()
 	})
 	return listener.Addr().String()
+}
+
+// audible passes on what is written to it, unless it is mute.
+type audible struct {
+	to   io.Writer
+	mute *atomic.Bool
+}
+
+// Write is io.Writer's.
+func (a audible) Write(p []byte) (int, error) {
+	if a.mute.Load() {
+		return len(p), nil
+	}
+	return a.to.Write(p)
+}
+
+// As when the server that was to answer dies, and the one that the connection is to does not.
+func TestAReadThatIsNeverAnsweredEnds(t *testing.T) {
+	t.Parallel()
+	server := testkit.ServerOn(t, bus.ServerConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	testkit.Join(t, server)
+	way := &cutting{target: strings.TrimPrefix(server.ClientURL(), "nats://"), links: map[net.Conn]struct{}{}}
+	b := testkit.Connect(t, bus.Config{URL: "nats://" + way.serve(t)})
+	way.mute.Store(true)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Leases().Get(context.WithoutCancel(t.Context()), "svc.0")
+		ended <- err
+	}()
+	if err := testkit.Receive(t, "end of the read", ended); !errors.Is(err, messages.ErrUnreachable) {
+		t.Errorf("the read gave %v", err)
+	}
+	way.cut() // and so the connection is made anew
+	way.mute.Store(false)
 }
 
 func (c *cutting) cut() {
