@@ -142,9 +142,7 @@ func (m *model) visit(s system) {
 			c.from = 0 // whose it was makes no difference
 		}
 	}
-	slices.SortFunc(s.pending[:], func(a, b call) int { // the network has no order
-		return compareCalls(a, b)
-	})
+	slices.SortFunc(s.pending[:], compareCalls) // the network has no order
 	if _, known := m.seen[s]; !known {
 		m.seen[s] = struct{}{}
 		m.queue = append(m.queue, s)
@@ -348,13 +346,13 @@ func (m *model) begin(s system, p int) {
 }
 
 // send puts a call on the network, when there is room, and writes are left.
-func (m *model) send(s system, p int, make func(*holder) call) {
+func (m *model) send(s system, p int, message func(*holder) call) {
 	at := slices.Index(s.pending[:], call{})
 	if at < 0 {
 		return
 	}
 	h := &s.procs[p]
-	c := make(h)
+	c := message(h)
 	if !c.get && s.keys[c.slot].revision >= m.writes {
 		return
 	}

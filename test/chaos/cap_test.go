@@ -19,15 +19,23 @@ func TestTheCapIsUsed(t *testing.T) {
 	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream)}
 	x.c = newCluster(t, s, x.up)
 	x.o = newObserver(t, x.c.urls)
+	var heart pulse
+	stop := heart.start()
 	x.query = x.submit()
 	table := x.drive(time.Now(), func() {})
+	stop()
 	x.up.idle(t)
 	x.judge(table, want, 0)
 	log := x.up.Requests()
 	used := meanInFlight(log) / slots
+	least := 0.95
+	if heart.mean() > 500*time.Microsecond {
+		least = 0.85
+		t.Logf("THIS MACHINE IS BUSY: who wakes up waits %v for a processor on average. 85 of 100 are wanted instead of 95", heart.mean())
+	}
 	t.Logf("%.1f of 100 of the cap were used", 100*used)
-	if used < 0.95 {
-		t.Errorf("%.1f of 100 of the cap were used while work was waiting, want 95", 100*used)
+	if used < least {
+		t.Errorf("%.1f of 100 of the cap were used while work was waiting, want %.0f", 100*used, 100*least)
 	}
 	if seen := x.up.Counters(); seen.Requests != int64(s.Chunks) {
 		t.Errorf("%d requests for %d chunks of one page", seen.Requests, s.Chunks)

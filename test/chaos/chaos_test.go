@@ -53,12 +53,8 @@ func run(t *testing.T, s schedule) {
 	t.Helper()
 	want := calmTable(t, s)
 	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream)}
-	stopPulse := make(chan struct{})
 	var heart pulse
-	var beating sync.WaitGroup
-	beating.Go(func() { heart.beat(stopPulse) })
-	defer beating.Wait()
-	defer close(stopPulse)
+	defer heart.start()()
 
 	x.c = newCluster(t, s, x.up)
 	x.o = newObserver(t, x.c.urls)

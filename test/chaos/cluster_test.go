@@ -146,7 +146,8 @@ func (c *cluster) client(name, bin string, args ...string) *member {
 		m.ways = append(m.ways, way)
 		urls = append(urls, "nats://"+way.address())
 	}
-	m.args = append(args, "--nats-url", strings.Join(urls, ","), "--log-format", "text")
+	m.args = append(m.args, args...)
+	m.args = append(m.args, "--nats-url", strings.Join(urls, ","), "--log-format", "text")
 	m.start()
 	return m
 }

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -196,20 +197,23 @@ func (x *trial) coordinator(a action) error {
 
 // disturb does something to the connections of one process to NATS.
 func (x *trial) disturb(a action) {
-	for _, way := range pick(x.c.clients(), a.Who).ways {
-		switch a.Kind {
-		case partition:
-			way.part(true)
-			defer way.part(false)
-		case stallNATS:
-			way.stallAll(true)
-			defer way.stallAll(false)
-		default:
-			way.delayBy(time.Duration(float64(200*time.Millisecond) * a.Part))
-			defer way.delayBy(0)
+	set := func(on bool) {
+		for _, way := range pick(x.c.clients(), a.Who).ways {
+			switch {
+			case a.Kind == partition:
+				way.part(on)
+			case a.Kind == stallNATS:
+				way.stallAll(on)
+			case on:
+				way.delayBy(time.Duration(float64(200*time.Millisecond) * a.Part))
+			default:
+				way.delayBy(0)
+			}
 		}
 	}
+	set(true)
 	<-time.After(a.Lasts)
+	set(false)
 }
 
 // publishAgain publishes what is queued now once more, when some of it has been done.
@@ -241,6 +245,8 @@ func (x *trial) fillDisk(d time.Duration) error {
 	return nil
 }
 
+var errEmpty = errors.New("there is nothing in it yet")
+
 // damage changes a file of a stream under a server that is down: a bit of it, or its end is cut off.
 func (x *trial) damage(a action) (err error) {
 	stream := pick([]string{"RESULTS", "RESULTS", "PARTS", "ITEMS"}, a.Who)
@@ -250,13 +256,13 @@ func (x *trial) damage(a action) (err error) {
 		root := filepath.Dir(m.args[6])
 		files, err = filepath.Glob(filepath.Join(root, "nats-0", "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
 		if err != nil || len(files) == 0 {
-			err = fmt.Errorf("%s has no files (%w)", stream, err)
+			err = fmt.Errorf("%s has no files (%w)", stream, errors.Join(err, errEmpty))
 			return
 		}
 		file := pick(files, a.Who/7)
 		var data []byte
 		if data, err = os.ReadFile(file); err != nil || len(data) == 0 {
-			err = fmt.Errorf("%s is empty (%w)", file, err)
+			err = fmt.Errorf("%s: nothing is damaged (%w)", stream, errors.Join(err, errEmpty))
 			return
 		}
 		at := int(a.Part * float64(len(data)))

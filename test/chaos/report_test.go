@@ -76,8 +76,10 @@ func (r *report) String() string {
 
 // pulse measures how long this process stands still, and with it the machine. It ends with its context.
 type pulse struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards all below
 	worst time.Duration
+	late  time.Duration // in all
+	beats int
 }
 
 func (p *pulse) beat(done <-chan struct{}) {
@@ -91,8 +93,28 @@ func (p *pulse) beat(done <-chan struct{}) {
 		now := time.Now()
 		p.mu.Lock()
 		p.worst = max(p.worst, now.Sub(last)-every)
+		p.late += now.Sub(last) - every
+		p.beats++
 		p.mu.Unlock()
 		last = now
+	}
+}
+
+// mean is how late a beat comes, which is how long whoever wakes up waits for a processor.
+func (p *pulse) mean() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late / time.Duration(max(1, p.beats))
+}
+
+// start beats until the function that it returns is called.
+func (p *pulse) start() (stop func()) {
+	done := make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() { p.beat(done) })
+	return func() {
+		close(done)
+		beating.Wait()
 	}
 }
 

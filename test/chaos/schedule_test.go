@@ -93,8 +93,8 @@ type schedule struct {
 func (s schedule) sites() int { return 2 * s.Chunks }
 
 // has tells whether an action of one of the kinds is in the schedule.
-func (s schedule) has(any func(kind) bool) bool {
-	return slices.ContainsFunc(s.Actions, func(a action) bool { return any(a.Kind) })
+func (s schedule) has(one func(kind) bool) bool {
+	return slices.ContainsFunc(s.Actions, func(a action) bool { return one(a.Kind) })
 }
 
 func (s schedule) count(k kind) int {

@@ -13,9 +13,6 @@ import (
 	"github.com/braidhq/braid/test/rig"
 )
 
-// binDir is where the binaries are.
-func binDir() string { return rig.BinDir() }
-
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(rig.Main(m))

@@ -14,7 +14,7 @@ import (
 const binVariable = "BRAID_RIG_BIN"
 
 // BinDir is where Main puts the binaries.
-func BinDir() string { return os.Getenv(binVariable) } //nolint:forbidigo // set by Main for this process and its children
+func BinDir() string { return os.Getenv(binVariable) }
 
 // Main builds the three commands and a NATS server of the version that go.mod names, runs the tests of a package that is two
 // folders below the repository's root, and gives the exit code.
@@ -46,7 +46,7 @@ func build(dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator),
 		"./cmd/braid", "./cmd/coordinator", "./cmd/worker", "github.com/nats-io/nats-server/v2")
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") //nolint:forbidigo // go build needs its caches
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the binaries: %w\n%s", err, out)
 	}

@@ -92,10 +92,7 @@ func slotModel(slots int) porcupine.Model {
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 			bySlot := make([][]porcupine.Operation, slots+1) // the last: slots that there are not
 			for _, op := range history {
-				at := slotOf(op.Input)
-				if at >= slots {
-					at = slots
-				}
+				at := min(slotOf(op.Input), slots)
 				bySlot[at] = append(bySlot[at], op)
 			}
 			return bySlot
