@@ -43,8 +43,10 @@ const maxWalks = 4 // of one run of an item, when its cursors keep going
 
 func newChunk(in *intake, d Delivery) *chunk {
 	item := d.Item()
+	// What lay here while the process was stopped comes as if for the first time, when others may have had it since.
+	stale := in.worker.ports.Now().Sub(item.Dispatched) >= in.unheard()
 	return &chunk{
-		in: in, w: in.worker, item: item, delivery: d, again: d.InDoubt() || item.Recheck || item.Run > 1,
+		in: in, w: in.worker, item: item, delivery: d, again: stale || d.InDoubt() || item.Recheck || item.Run > 1,
 		looked: in.worker.ports.Now(),
 		log:    in.worker.log.With("query", item.Query, "position", item.Position),
 		header: messages.ResultHeader{
