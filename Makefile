@@ -63,6 +63,16 @@ test: deps readers postgres ## run every test, end to end included (PACKAGES=./p
 race: deps readers postgres ## run the tests under the race detector
 	go test -race $(TESTFLAGS) $(PACKAGES)
 
+# Each schedule is a whole system: CHAOS_PARALLEL of them run at a time. A seed that fails is run again by CHAOS_SEED=n.
+CHAOS_FIRST    ?= 1
+CHAOS_COUNT    ?= 200
+CHAOS_PARALLEL ?= 3
+
+.PHONY: chaos
+chaos: deps ## disturb whole systems by seeded schedules, and judge what came of it (CHAOS_FIRST=1 CHAOS_COUNT=200 CHAOS_PARALLEL=3)
+	CHAOS_FIRST=$(CHAOS_FIRST) CHAOS_COUNT=$(CHAOS_COUNT) CHAOS_PARALLEL=$(CHAOS_PARALLEL) \
+		go test -count=1 -timeout 3h -v -run 'TestTheCapIsUsed|TestSchedules' ./test/chaos
+
 .PHONY: arch
 arch: ## check imports, sizes, package state and deployment files
 	go test $(TESTFLAGS) ./internal/archtest

@@ -37,7 +37,8 @@ func ShareStore(most int64) Limits {
 
 // Ensure creates the streams and buckets that do not exist yet, and sets on those that do the settings that the
 // invariants rest on. It may be called by any number of processes at the same time. Errors wrap ErrDurability when the server
-// cannot do what the durability asks, and ErrDenied when its user may not make streams.
+// cannot do what the durability asks, ErrDenied when its user may not make streams, and messages.ErrUnreachable while a cluster has
+// not come together: calling it again may help.
 func (b *Bus) Ensure(ctx context.Context, cfg AssetConfig) error {
 	_, err := b.ensure(ctx, cfg)
 	return err
@@ -50,7 +51,7 @@ func (b *Bus) ensure(ctx context.Context, cfg AssetConfig) (made []string, err e
 		want.Replicas = replicas
 		isNew, err := b.ensureStream(ctx, want, cfg)
 		if err != nil {
-			return made, fmt.Errorf("make the stream %s: %w", want.Name, b.explained(translateAsset(err)))
+			return made, fmt.Errorf("make the stream %s: %w", want.Name, b.explained(translateAsset(ctx, err)))
 		}
 		if isNew {
 			made = append(made, want.Name)
@@ -60,7 +61,7 @@ func (b *Bus) ensure(ctx context.Context, cfg AssetConfig) (made []string, err e
 		bucket.Replicas = replicas
 		isNew, err := b.ensureBucket(ctx, bucket, cfg)
 		if err != nil {
-			return made, fmt.Errorf("make the bucket %s: %w", bucket.Bucket, b.explained(translateAsset(err)))
+			return made, fmt.Errorf("make the bucket %s: %w", bucket.Bucket, b.explained(translateAsset(ctx, err)))
 		}
 		if isNew {
 			made = append(made, streamOf(bucket.Bucket))
@@ -84,7 +85,7 @@ func (b *Bus) Present(ctx context.Context) error {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
 			return fmt.Errorf("%w: there is no %s", ErrNoStreams, name)
 		case err != nil:
-			return fmt.Errorf("look for the stream %s: %w", name, b.explained(translateAsset(err)))
+			return fmt.Errorf("look for the stream %s: %w", name, b.explained(translateAsset(ctx, err)))
 		}
 	}
 	return nil
@@ -219,11 +220,13 @@ func (b *Bus) EnsureQueue(ctx context.Context, service string, pending int, ackW
 }
 
 // translateAsset translates what is said to whoever makes a stream.
-func translateAsset(err error) error {
+// Until the servers of a cluster have chosen a leader nothing that is to be made is answered, or it is answered that there is no place for it.
+func translateAsset(ctx context.Context, err error) error {
+	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the client's own patience
 	switch c := code(err); {
 	case c == codeNotClustered:
 		return fmt.Errorf("%w: three replicas need a cluster of three NATS servers, and this server is none of a cluster: use fast or safe, or start a cluster (deploy/nats): %w", ErrDurability, err)
-	case c == codeNoPeers || c == codeClusterNotReady:
+	case late || c == codeNoPeers || c == codeClusterNotReady:
 		return fmt.Errorf("%w: not enough servers of the cluster are up: %w", messages.ErrUnreachable, err)
 	}
 	return translate(err)

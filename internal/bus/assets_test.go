@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/testkit"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 func TestTheStreamsThemselvesRefuseASecondMessage(t *testing.T) {
@@ -189,6 +191,30 @@ func TestASmallerStoreThanThereIsIsStillOpened(t *testing.T) {
 		b.Close()
 		if err := server.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestAClusterThatHasNotComeTogetherIsWaitedFor(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		tired bool
+		err   error
+		again bool
+	}{
+		"nobody answers":              {false, context.DeadlineExceeded, true},
+		"no leader":                   {false, &jetstream.APIError{ErrorCode: 10008}, true},
+		"too few servers so far":      {false, &jetstream.APIError{ErrorCode: 10005}, true},
+		"a server that has no others": {false, &jetstream.APIError{ErrorCode: 10074}, false},
+		"the caller is tired":         {true, context.DeadlineExceeded, false},
+	} {
+		ctx := t.Context()
+		if c.tired {
+			ctx = over
+		}
+		if err := bus.Unready(ctx, c.err); errors.Is(err, messages.ErrUnreachable) != c.again || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -41,8 +41,9 @@ type Bus struct {
 	full   chan<- error          // of the embedded server; nil for an external one
 	denied atomic.Pointer[error] // the last thing that the server did not permit
 
-	mu   sync.Mutex    // guards anew
-	anew chan struct{} // closed when the connection that is, or was, up has been replaced by another
+	mu    sync.Mutex    // guards all below
+	anew  chan struct{} // closed when the connection that is, or was, up has been replaced by another
+	since time.Time     // when the connection that is, or was, up was made
 }
 
 const (
@@ -61,7 +62,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{log: cfg.Log, closed: make(chan struct{}), anew: make(chan struct{})}
+	b := &Bus{log: cfg.Log, closed: make(chan struct{}), anew: make(chan struct{}), since: time.Now()}
 	opts := []nats.Option{
 		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
@@ -135,7 +136,14 @@ func (b *Bus) renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.anew)
-	b.anew = make(chan struct{})
+	b.anew, b.since = make(chan struct{}), time.Now()
+}
+
+// madeAt is when the connection that is, or was, up was made.
+func (b *Bus) madeAt() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.since
 }
 
 // Connected tells whether the connection is up now.
@@ -180,6 +188,8 @@ func redact(addresses string) string {
 
 // Error codes of JetStream (docs/architecture.md, codes). The client names only some of them.
 const (
+	codeNoPeers               = 10005
+	codeClusterNotReady       = 10008
 	codeWrongSequence         = 10071
 	codeWrongSequenceConstant = 10164
 	codeStoreFailed           = 10077
@@ -188,8 +198,6 @@ const (
 	codeNoStorage             = 10047
 	codeNoSequence            = 10043
 	codeNotClustered          = 10074
-	codeNoPeers               = 10005
-	codeClusterNotReady       = 10008
 )
 
 func code(err error) jetstream.ErrorCode {

@@ -19,3 +19,6 @@ var (
 	ResultSubject    = resultSubject
 	ItemSubject      = itemSubject
 )
+
+// Unready is how an error of making streams and buckets is told.
+var Unready = translateAsset

@@ -91,6 +91,7 @@ func (b *Bus) purge(ctx context.Context, stream, subject string) error {
 
 // Queue takes the items of one service. It is safe for concurrent use.
 type Queue struct {
+	bus      *Bus
 	consumer jetstream.Consumer
 	service  string
 }
@@ -101,14 +102,22 @@ func (b *Bus) Queue(ctx context.Context, service string) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the queue of %s: %w", service, translate(err))
 	}
-	return &Queue{consumer, service}, nil
+	return &Queue{b, consumer, service}, nil
 }
 
 // Delivery is an item in a worker's hands. It comes again when the worker says nothing for the queue's ackWait.
 type Delivery struct {
 	Item      *messages.Item
 	Delivered int // 1 for the first delivery of the item
+	bus       *Bus
 	msg       jetstream.Msg
+}
+
+// InDoubt tells whether the item may be in other hands too, or have been: it was delivered before, or is older than the connection.
+// A server that was killed does not know to whom it gave its last items, and gives them out as if for the first time; that is
+// why the answer may change while the item is in hand.
+func (d *Delivery) InDoubt() bool {
+	return d.Delivered > 1 || d.Item.Dispatched.Before(d.bus.madeAt())
 }
 
 // Take asks for at most n items, gives each to on as it comes, and returns how many came, when all n have, when wait is over
@@ -152,7 +161,7 @@ func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {
 		}
 		return nil
 	}
-	d := &Delivery{Item: item, Delivered: 1, msg: msg}
+	d := &Delivery{Item: item, Delivered: 1, bus: q.bus, msg: msg}
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered = int(meta.NumDelivered) //nolint:gosec // a count of deliveries
 	}

@@ -223,3 +223,30 @@ func TestEnsureRestoresTheSettingsThatInvariantsRestOn(t *testing.T) {
 		t.Errorf("the second commit gave %v, want ErrExists", err)
 	}
 }
+
+func TestAnItemOlderThanTheConnectionIsInDoubt(t *testing.T) {
+	b := testkit.Bus(t)
+	if err := b.EnsureQueue(t.Context(), "rivers", 10, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	queue, err := b.Queue(t.Context(), "rivers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, fresh := testkit.Item("q", 0), testkit.Item("q", 1)
+	old.Dispatched = time.Now().Add(-time.Hour)
+	if err := b.PublishItems(t.Context(), []*messages.Item{old, fresh}); err != nil {
+		t.Fatal(err)
+	}
+	var taken []*bus.Delivery
+	if _, err := queue.Take(t.Context(), 2, 10*time.Second, func(d *bus.Delivery) { taken = append(taken, d) }, func(err error) { t.Error(err) }); err != nil || len(taken) != 2 {
+		t.Fatalf("%d items, %v", len(taken), err)
+	}
+	if !taken[0].InDoubt() || taken[1].InDoubt() {
+		t.Errorf("the old item is in doubt: %v, the fresh one: %v", taken[0].InDoubt(), taken[1].InDoubt())
+	}
+	if err := b.Conn().ForceReconnect(); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Until(t, "the fresh item is in doubt when the connection was lost with it in hand", taken[1].InDoubt)
+}

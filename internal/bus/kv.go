@@ -55,9 +55,18 @@ func (b *Bus) get(ctx context.Context, bucket, key string) (value []byte, revisi
 
 func streamOf(bucket string) string { return "KV_" + bucket }
 
+// readWait bounds one read: what was asked of a server that was killed is never answered, and another server of the cluster, to
+// which the connection is, does not say so.
+const readWait = 10 * time.Second
+
 // read asks the leader of a stream for one message; nil when there is none.
 func (b *Bus) read(ctx context.Context, stream string, request []byte) (*stored, error) {
-	reply, err := b.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, request)
+	waiting, cancel := context.WithTimeout(ctx, readWait)
+	defer cancel()
+	reply, err := b.nc.RequestWithContext(waiting, "$JS.API.STREAM.MSG.GET."+stream, request)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: no answer in %v: %w", messages.ErrUnreachable, readWait, err)
+	}
 	if err != nil {
 		return nil, translateCore(err)
 	}

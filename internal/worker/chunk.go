@@ -15,11 +15,13 @@ import (
 
 // chunk is one item being run. Used by one goroutine.
 type chunk struct {
-	in    *intake
-	w     *Worker
-	item  *messages.Item
-	again bool // the item, or one like it, may have been run before
-	begun bool // this run of the item has fetched a page of the walk under way
+	in       *intake
+	w        *Worker
+	item     *messages.Item
+	delivery Delivery
+	again    bool      // the item, or one like it, may have been run before, or may be run by somebody else now
+	looked   time.Time // for a result of another attempt; at first when the item was taken
+	begun    bool      // this run of the item has fetched a page of the walk under way
 	// restarted: a walk of the chunk, by whomever, has begun again because its pages contradicted one another.
 	restarted bool
 	log       *slog.Logger
@@ -41,9 +43,12 @@ const maxWalks = 4 // of one run of an item, when its cursors keep going
 
 func newChunk(in *intake, d Delivery) *chunk {
 	item := d.Item()
+	// What lay here while the process was stopped comes as if for the first time, when others may have had it since.
+	stale := in.worker.ports.Now().Sub(item.Dispatched) >= in.unheard()
 	return &chunk{
-		in: in, w: in.worker, item: item, again: d.Redelivered() || item.Recheck || item.Run > 1,
-		log: in.worker.log.With("query", item.Query, "position", item.Position),
+		in: in, w: in.worker, item: item, delivery: d, again: stale || d.InDoubt() || item.Recheck || item.Run > 1,
+		looked: in.worker.ports.Now(),
+		log:    in.worker.log.With("query", item.Query, "position", item.Position),
 		header: messages.ResultHeader{
 			V: messages.Version, Query: item.Query, Run: item.Run, Position: item.Position,
 			Worker: in.worker.cfg.ID, Started: in.worker.ports.Now(), Uncounted: d.Redelivered(),
@@ -58,8 +63,7 @@ func (c *chunk) run(ctx context.Context) error {
 	defer c.release(ctx)
 	defer c.giveBack()
 	if c.again {
-		have, err := c.w.ports.Results.HasResult(ctx, c.item.Query, c.item.Position)
-		if err != nil || have {
+		if have, err := c.look(ctx); err != nil || have {
 			return err
 		}
 	}
@@ -80,6 +84,8 @@ func (c *chunk) run(ctx context.Context) error {
 			return c.commitFailure(ctx, fail.failure)
 		case errors.Is(err, errSplit):
 			return c.commitSplit(ctx)
+		case errors.Is(err, errDone):
+			return nil
 		case errors.As(err, &lost) && walks < maxWalks:
 			c.log.Info("the page walk begins again", "status", lost.status, "reason", lost.reason)
 		case lost != nil:

@@ -61,6 +61,13 @@ func (in *intake) beat() (every time.Duration, shorter <-chan struct{}) {
 	return in.patience / 3, in.shorter
 }
 
+// unheard is how long the queue leaves an item with a worker that it does not hear from.
+func (in *intake) unheard() time.Duration {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.patience
+}
+
 func (in *intake) open() (*lease.Semaphore, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -24,6 +24,9 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 			return service.Page{}, err
 		}
 		budget.Queued(c.header.SlotWait-queued, c.w.ports.Now())
+		if err := c.overtaken(ctx); err != nil {
+			return service.Page{}, err
+		}
 		page, err := c.fetch(ctx, at, try)
 		var answer *service.ResponseError
 		switch {

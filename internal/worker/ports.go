@@ -15,6 +15,7 @@ type Delivery interface {
 	Item() *messages.Item
 	Redelivered() bool
 	Deliveries() int                // of the item, this one included
+	InDoubt() bool                  // the item may be in other hands too, or have been; that may come out while it is in hand
 	Done(ctx context.Context) error // waits until the item is removed
 	HandBack() error                // puts it back at once
 	InProgress() error              // restarts the queue's patience

@@ -169,6 +169,7 @@ func (c *chunk) step(ctx context.Context, w *walk) (over bool, err error) {
 			c.restarted = c.restarted || have.Restarted
 			return &lostWalk{reason: "another worker found that it leads to no end"}
 		}
+		c.again = c.again || have.Attempt != c.attempt // somebody else has the item too
 		c.take(w, have, next)
 		return nil
 	})

@@ -57,5 +57,7 @@
 // No lease can stop a request that is already sent. The promise is about intent: no worker starts or goes on with a
 // request that it believes to be covered when it is not. Slot.Context carries that into requests.
 //
-// Within a process waiters are served in the order they came; between processes whoever writes first wins.
+// Within a process waiters are served in the order they came; between processes whoever writes first wins. A slot that is released while
+// somebody waits in the process is handed on to them without the store, for two seconds at most: then it is set free, and
+// whoever writes first has it, so that a process with many callers leaves room for others.
 package lease

@@ -24,7 +24,11 @@ func (l *Slot) keep(calls context.Context, next time.Duration) {
 			return
 		case <-timer.C:
 		}
-		timer.Reset(l.renew(calls))
+		next := l.renew(calls)
+		l.sem.mu.Lock()
+		l.renewAt = time.Now().Add(next)
+		l.sem.mu.Unlock()
+		timer.Reset(next)
 	}
 }
 

@@ -20,6 +20,7 @@ type Slot struct {
 	term       term
 	index      int
 	generation uint64
+	taken      time.Time // from the store
 	holding    Holding
 	value      []byte
 
@@ -30,25 +31,33 @@ type Slot struct {
 
 	// Guarded by sem.mu.
 	revision uint64      // of our last write known to have landed
+	renewAt  time.Time   // of the next renewal
 	doubt    time.Time   // start of the earliest renewal since then of which nobody knows whether it landed
 	deadline time.Time   // trusted until then
 	watchdog *time.Timer // ends the slot at the deadline, even when a call of the store hangs
 	ended    error       // nil, ErrLost or ErrReleased
 }
 
-// newSlot starts the renewals. The caller holds sem.mu; Release waits for the goroutine.
+// newSlot starts the renewals of a lease that was just taken. The caller holds sem.mu; Release waits for the goroutine.
 func newSlot(ctx context.Context, s *Semaphore, t term, index int, revision uint64, deadline time.Time, holding Holding, value []byte) *Slot {
-	base := context.WithoutCancel(ctx)
 	l := &Slot{
 		sem: s, term: t, index: index, generation: revision, holding: holding, value: value,
-		joined: make(chan struct{}), revision: revision, deadline: deadline,
+		revision: revision, deadline: deadline, taken: deadline.Add(-t.trust()),
 	}
+	l.start(ctx, l.renewal())
+	return l
+}
+
+// start begins the slot's life. The caller holds sem.mu.
+func (l *Slot) start(ctx context.Context, next time.Duration) {
+	base := context.WithoutCancel(ctx)
+	l.joined = make(chan struct{})
 	l.ctx, l.cancel = context.WithCancelCause(base)
 	calls, hangUp := context.WithCancel(base)
 	l.hangUp = hangUp
-	l.watchdog = time.AfterFunc(time.Until(deadline), func() { l.Valid() })
-	go l.keep(calls, l.renewal())
-	return l
+	l.watchdog = time.AfterFunc(time.Until(l.deadline), func() { l.Valid() })
+	l.renewAt = time.Now().Add(next)
+	go l.keep(calls, next)
 }
 
 // Index is the slot's number, from 0.
@@ -87,7 +96,8 @@ func (l *Slot) Context(parent context.Context) (context.Context, context.CancelF
 	}
 }
 
-// Release ends the slot, waits for its renewals to end and sets the key free. While the store cannot be reached it goes on
+// Release ends the slot, waits for its renewals to end, and hands the lease to the next caller of Acquire that waits in this process, or
+// sets the key free. A lease is handed on for two seconds at most, so that other processes come to it too. While the store cannot be reached it goes on
 // trying until ctx ends or the lease has expired by itself, at most one TTL: give it a ctx with as much time as others may
 // have to wait, and run it beside the work. A slot that is lost is left to expire. An error means that the key could not
 // be set free, and will expire; a second call does nothing. Pass a ctx of its own when the work's has ended.
@@ -103,7 +113,7 @@ func (l *Slot) Release(ctx context.Context) error {
 	<-l.joined
 	stop()
 	l.hangUp()
-	if !first {
+	if !first || l.handOn(ctx) {
 		return nil
 	}
 	if err := l.giveBack(ctx); err != nil {

@@ -20,6 +20,7 @@ type offer struct {
 	index     int
 	revision  uint64
 	contended bool
+	slot      *Slot // handed on by another caller: there is nothing to try
 }
 
 // Acquire waits for a slot, first come first served within this process. The caller must Release it. The error is the
@@ -32,6 +33,9 @@ func (s *Semaphore) Acquire(ctx context.Context) (*Slot, error) {
 		o, ok := s.await(ctx, w)
 		if !ok {
 			break
+		}
+		if o.slot != nil {
+			return o.slot, nil
 		}
 		slot, err := s.attempt(ctx, o)
 		if slot != nil {
@@ -71,6 +75,9 @@ func (s *Semaphore) await(ctx context.Context, w *waiter) (offer, bool) {
 		return offer{}, false
 	}
 	o := <-w.offers // offers are made under mu, so it is there
+	if o.slot != nil {
+		return o, true // whoever asked gives it back
+	}
 	s.view(o.index).busy = false
 	s.match()
 	return offer{}, false

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/test/rig"
 )
 
 // limit is for what takes seconds even on a busy machine; a test that reaches it has found something.
@@ -142,20 +142,7 @@ func idIn(o outcome) string {
 // queryFile is a query for n sites, and days of a year, divided into chunks.
 func (d *desk) queryFile(name string, sites, chunks int) string {
 	d.t.Helper()
-	var text strings.Builder
-	text.WriteString("schema: query/v1\nservice: usgs-waterdata\ncollection: daily\nwhere:\n  monitoring_location_id: [")
-	for i := range sites {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString(siteName(i))
-	}
-	text.WriteString("]\n  parameter_code: '00060'\n  statistic_id: '00003'\n")
-	text.WriteString("  time: {from: 2023-10-01, to: 2024-09-30}\n")
-	if chunks > 0 {
-		fmt.Fprintf(&text, "max_chunks: %d\n", chunks)
-	}
-	return d.write(name, text.String())
+	return d.write(name, rig.DailyQuery(sites, chunks))
 }
 
-func siteName(i int) string { return fmt.Sprintf("USGS-%08d", 1_000_000+37*i) }
+func siteName(i int) string { return rig.Site(i) }

@@ -75,7 +75,7 @@ func (s *sample) killed(t *testing.T, random *rand.Rand) {
 		killed++
 		up.idle(t)
 		if id == "" {
-			id = idIn(outcome{stderr: p.stderr.String()})
+			id = idIn(outcome{stderr: p.Stderr.String()})
 		}
 		t.Logf("killed after %d requests", up.Counters().Requests)
 	}

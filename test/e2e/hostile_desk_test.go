@@ -122,7 +122,7 @@ func (p *process) mostResident() (bytes int64) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for p.running() {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)) // gone as soon as the process is
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid)) // gone as soon as the process is
 		for line := range strings.Lines(string(status)) {
 			if text, found := strings.CutPrefix(line, "VmHWM:"); found {
 				kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)

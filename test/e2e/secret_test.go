@@ -163,7 +163,7 @@ func TestASecretReachesItsHostAndNothingElse(t *testing.T) {
 	mustHaveNoSecret(t, "the API", "nosuchid", answers(t, api))
 	for i, p := range spoken {
 		witness := []string{"Server is ready", "serving", "trying again", "trying again"}[i]
-		mustHaveNoSecret(t, "the log of "+p.name, witness, []sink{{"stdout", []byte(p.stdout.String())}, {"stderr", []byte(p.stderr.String())}})
+		mustHaveNoSecret(t, "the log of "+p.Name, witness, []sink{{"stdout", []byte(p.Stdout.String())}, {"stderr", []byte(p.Stderr.String())}})
 	}
 	mustHaveNoSecret(t, "the files", "USGS-01000000", filesBelow(t, d.dir))
 }

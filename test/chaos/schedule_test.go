@@ -1,0 +1,181 @@
+//go:build unix
+
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/braidhq/braid/internal/simulator"
+)
+
+const (
+	workers      = 3
+	coordinators = 2
+	slots        = 4               // the cap
+	ttl          = 3 * time.Second // of slots
+	leaderTTL    = 4 * time.Second // of the leader's slot, which is no setting
+	undisturbed  = 5 * time.Second // that a query would take
+	quotaWindow  = 5 * time.Second
+)
+
+// kind names what is done to the system.
+type kind string
+
+// The kinds of actions.
+const (
+	killWorker    kind = "kill a worker"
+	killLeader    kind = "kill the leading coordinator"
+	killStandby   kind = "kill the other coordinator"
+	killNATS      kind = "kill NATS"
+	stopWorker    kind = "stop a worker for longer than its lease"
+	stopLeader    kind = "stop the leader for longer than its lease"
+	stopNATS      kind = "stop NATS"
+	cutNATS       kind = "cut connections to NATS"
+	partition     kind = "part a process from NATS"
+	stallNATS     kind = "stall a process's connection to NATS"
+	delayNATS     kind = "delay a process's connection to NATS"
+	cutUpstream   kind = "cut connections to the upstream"
+	stallUpstream kind = "stall answers of the upstream"
+	publishAgain  kind = "publish items again"
+	handBack      kind = "hand back items that others work on"
+	fillDisk      kind = "fill NATS' disk"
+	damage        kind = "damage a store file"
+)
+
+// kinds is every kind with how often it is drawn.
+func kinds() []kind {
+	return []kind{
+		killWorker, killWorker, killWorker, killLeader, killLeader, killStandby, killNATS, killNATS,
+		stopWorker, stopWorker, stopLeader, stopNATS, cutNATS, partition, partition, stallNATS, stallNATS, delayNATS,
+		cutUpstream, stallUpstream, publishAgain, handBack, handBack, fillDisk, damage,
+	}
+}
+
+// ofTheStore are the kinds after which a bound on time that rests on the store does not count.
+func (k kind) ofTheStore() bool {
+	return slices.Contains([]kind{killNATS, stopNATS, cutNATS, partition, stallNATS, delayNATS, fillDisk, damage}, k)
+}
+
+// ofCoordinators are the kinds after which there may be nobody to take over.
+func (k kind) ofCoordinators() bool {
+	return slices.Contains([]kind{killLeader, killStandby, stopLeader}, k)
+}
+
+// action is one thing that is done to the system.
+type action struct {
+	At    time.Duration // after the query was submitted
+	Kind  kind
+	Who   int           // which process of those that the kind can mean
+	Lasts time.Duration // until it is undone
+	Part  float64       // 0 to 1: where in a file, or what is done there
+}
+
+func (a action) String() string {
+	return fmt.Sprintf("%6.2fs %s (who %d, lasts %.2fs, part %.2f)", a.At.Seconds(), a.Kind, a.Who, a.Lasts.Seconds(), a.Part)
+}
+
+// schedule is all that a seed decides.
+type schedule struct {
+	Seed     uint64
+	Chunks   int
+	Pages    int // of a chunk
+	Cluster  bool
+	Faults   float64 // share of requests with a fault of the upstream
+	Quota    int     // requests a window; 0: none
+	Upstream simulator.Config
+	Actions  []action
+}
+
+func (s schedule) sites() int { return 2 * s.Chunks }
+
+// has tells whether an action of one of the kinds is in the schedule.
+func (s schedule) has(one func(kind) bool) bool {
+	return slices.ContainsFunc(s.Actions, func(a action) bool { return one(a.Kind) })
+}
+
+func (s schedule) count(k kind) int {
+	n := 0
+	for _, a := range s.Actions {
+		if a.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+func (s schedule) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d chunks of %d pages, cluster %v, faults %.2f, quota %d a window\n",
+		s.Seed, s.Chunks, s.Pages, s.Cluster, s.Faults, s.Quota)
+	for _, a := range s.Actions {
+		fmt.Fprintf(&b, "  %s\n", a)
+	}
+	return b.String()
+}
+
+// draw makes the schedule of a seed.
+func draw(seed uint64) schedule {
+	r := rand.New(rand.NewPCG(seed, 0x6272616964))
+	between := func(low, high time.Duration) time.Duration { return low + time.Duration(r.Int64N(int64(high-low)+1)) }
+	s := schedule{Seed: seed, Chunks: 60 + 20*r.IntN(4), Pages: 1 + r.IntN(2), Cluster: r.IntN(8) == 0}
+	if r.IntN(3) == 0 {
+		s.Faults = 0.02 + 0.08*r.Float64()
+	}
+	if r.IntN(4) == 0 {
+		s.Quota = s.Chunks * s.Pages * 2 / 5
+	}
+	s.Upstream = s.upstream()
+	for n := 1 + r.IntN(4); len(s.Actions) < n; {
+		a := action{At: between(undisturbed/20, undisturbed), Kind: kinds()[r.IntN(len(kinds()))], Who: r.IntN(1 << 10), Part: r.Float64()}
+		switch a.Kind {
+		case killWorker, killLeader, killStandby:
+			a.Lasts = between(100*time.Millisecond, 2*time.Second)
+		case killNATS:
+			a.Lasts = between(100*time.Millisecond, ttl+ttl/2)
+		case stopWorker:
+			a.Lasts = between(ttl+ttl/3, 2*ttl)
+		case stopLeader:
+			a.Lasts = between(leaderTTL+leaderTTL/4, 2*leaderTTL)
+		case stopNATS, partition, stallNATS:
+			a.Lasts = between(200*time.Millisecond, ttl+ttl/2)
+		case delayNATS:
+			a.Lasts = between(time.Second, 2*ttl)
+		case stallUpstream, fillDisk:
+			a.Lasts = between(200*time.Millisecond, 1500*time.Millisecond)
+		case publishAgain:
+			a.Lasts = between(100*time.Millisecond, time.Second)
+		default:
+		}
+		// A store that loses data has one copy only and is damaged once; the disk is one file system.
+		alone := a.Kind == damage || a.Kind == fillDisk
+		if alone && (s.Cluster || s.count(damage)+s.count(fillDisk) > 0) {
+			continue
+		}
+		s.Actions = append(s.Actions, a)
+	}
+	slices.SortStableFunc(s.Actions, func(a, b action) int { return int(a.At - b.At) })
+	return s
+}
+
+// upstream is the service of a schedule: its latency is such that the query takes as long undisturbed, whatever its size.
+func (s schedule) upstream() simulator.Config {
+	c := simulator.Config{
+		Latency:  undisturbed * slots / time.Duration(s.Chunks*s.Pages),
+		PageRows: 50_000, LogSize: 100_000, Seed: s.Seed,
+		Faults: simulator.FaultMix(s.Faults, simulator.Fault500, simulator.Fault502, simulator.Fault503, simulator.Fault504,
+			simulator.FaultResetBefore, simulator.FaultResetAfter, simulator.FaultTruncated, simulator.FaultErrorIn200),
+	}
+	if s.Pages > 1 {
+		c.PageRows = rowsOfChunk/s.Pages + 1
+	}
+	if s.Quota > 0 {
+		c.Quota = simulator.Quota{Limit: s.Quota, Window: quotaWindow, Model: simulator.QuotaFixed, RetryAfter: true}
+	}
+	return c
+}
+
+const rowsOfChunk = 2 * 366
