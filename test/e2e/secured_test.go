@@ -211,7 +211,7 @@ func TestNATSAsDeployedRunsQueriesAndKeepsRolesApart(t *testing.T) {
 	d.run("gc", "--older-than", "1s").mustExit(t, 0)
 	for _, p := range []*process{lead, work} {
 		if text := p.Stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
-			t.Errorf("%s was not permitted something:\n%s", p.name, tail(text))
+			t.Errorf("%s was not permitted something:\n%s", p.Name, tail(text))
 		}
 	}
 	s.mustKeepApart()
@@ -281,7 +281,7 @@ func (s *secured) mustKeepApart() {
 func (s *secured) mustRefuseStrangers() {
 	s.t.Helper()
 	url := strings.Join(s.urls, ",")
-	other := launch(s.t, s.dir, nil, "nk", "-gen", "user").wait(limit).Stdout
+	other := launch(s.t, s.dir, nil, "nk", "-gen", "user").wait(limit).stdout
 	if err := os.WriteFile(s.file("other.nk"), []byte(other), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -299,8 +299,8 @@ func (s *secured) mustRefuseStrangers() {
 		"no certificates": {[]string{"--nats-ca", s.file("client.key")}, "client.key"},
 	} {
 		o := launch(s.t, s.dir, nil, "worker", append([]string{"--nats-url", url, "--nats-wait", "0s"}, c.args...)...).wait(limit)
-		if o.code != 1 || !strings.Contains(o.Stderr, c.says) || strings.Contains(o.Stderr, strings.TrimSpace(other)) {
-			s.t.Errorf("%s: exit %d, %s; want 1 and %q", name, o.code, o.Stderr, c.says)
+		if o.code != 1 || !strings.Contains(o.stderr, c.says) || strings.Contains(o.stderr, strings.TrimSpace(other)) {
+			s.t.Errorf("%s: exit %d, %s; want 1 and %q", name, o.code, o.stderr, c.says)
 		}
 	}
 }
@@ -341,7 +341,7 @@ func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
 	}
 	for _, p := range []*process{lead, work} {
 		if text := p.Stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
-			t.Errorf("%s was not permitted something:\n%s", p.name, tail(text))
+			t.Errorf("%s was not permitted something:\n%s", p.Name, tail(text))
 		}
 	}
 }

@@ -181,7 +181,7 @@ func TestAStreamThatIsLostUnderARunningCoordinatorIsMadeAgainAndTold(t *testing.
 	if stop := d.status(done).Query.Stop; stop.Kind != messages.StopDamaged {
 		t.Errorf("it is interrupted because of %+v", stop)
 	}
-	if text := c.lead.stderr.String(); !strings.Contains(text, "made anew") {
+	if text := c.lead.Stderr.String(); !strings.Contains(text, "made anew") {
 		t.Errorf("the coordinator's log does not say that the stream was gone:\n%s", tail(text))
 	}
 	for _, id := range []string{done, idIn(running)} {
