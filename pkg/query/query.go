@@ -157,15 +157,6 @@ type verifyRule struct {
 	Changed   ChangedRule  `yaml:"changed_during_run"`
 }
 
-// later is a key of the language that this version does not carry out: ignoring it would promise what is not kept. Its
-// tag says so too, so that it is not offered where another key is unknown.
-type later struct{}
-
-// UnmarshalStrict refuses the key.
-func (*later) UnmarshalStrict(n strictyaml.Node) {
-	n.Fail("is not supported in this version; remove it")
-}
-
 // Parse reads a query file. The error reports everything that is wrong, as strictyaml.Errors; what could be read is given
 // beside it for further checks, nil when the file is no YAML. The file's name is for messages and gives the query its
 // name.
