@@ -157,7 +157,14 @@ func TestAFullStoreIsToldWithAWayOut(t *testing.T) {
 
 func TestAFullServerIsAFullStore(t *testing.T) {
 	server := testkit.ServerOn(t, bus.ServerConfig{Dir: t.TempDir(), MaxStore: 4 << 20})
-	b := testkit.Join(t, server)
+	b, err := bus.Connect(t.Context(), bus.Config{Server: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Ensure(t.Context(), bus.AssetConfig{Limits: server.EmbeddedLimits()}); err != nil {
+		t.Fatal(err)
+	}
 	if err := fill(t, b, 400<<10); !errors.Is(err, messages.ErrStoreFull) {
 		t.Errorf("got %v, want ErrStoreFull", err)
 	}
