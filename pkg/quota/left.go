@@ -90,10 +90,10 @@ func (l *Ledger) named() int64 {
 }
 
 // asks tells whether one request may ask how the pool stands: the time that the service has named is there, and it has said
-// nothing since. What is held back may only be risked by a reset.
+// nothing since. Its word outranks what is held back: it costs that one request, and not a window of waiting.
 func (l *Ledger) asks(at int64) bool {
 	named := l.named()
-	return named > 0 && at >= named && (l.s.HoldBack == 0 || l.s.Refused < named)
+	return named > 0 && at >= named
 }
 
 // free tells whether nothing is known by which a request could be refused: of a pool at another address than the declared one,
