@@ -93,6 +93,7 @@ func keeping(t *testing.T, d *desk, builtin, base, send, query string) *kept {
 		"send: {header: X-Api-Key}", "send: "+send, "send: {bearer: true}", "send: "+send,
 		"from: [env:API_USGS_PAT,", "from: [env:"+keptVariable+",", "from: [env:OPEN_HYDRO_TOKEN,", "from: [env:"+keptVariable+",",
 		"page_rows: 500, ", "page_rows: "+rows+", ",
+		"\n  open-hydro:\n", "\n  "+k.name+":\n", "\n  api-data-gov:\n", "\n  "+k.name+":\n", // a pool of its own: what one has spent is not another's to wait for
 	).Replace(text)
 	d.write("services/"+k.name+".yaml", text+soon+"\ntimeouts: {stall: 2s}\n")
 	d.write(k.name+".yaml", fmt.Sprintf("schema: query/v1\nservice: %s\n%s", k.name, query))
