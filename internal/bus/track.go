@@ -56,6 +56,9 @@ func (b *Bus) TrackPages(ctx context.Context, query string, on func(*messages.Pa
 // follow reads a stream from its start with an ordered consumer, which heals itself after gaps and reconnects.
 func (b *Bus) follow(ctx context.Context, stream, subject string, headersOnly bool, caughtUp func(), on func(jetstream.Msg)) error {
 	s, err := b.js.Stream(ctx, stream)
+	if err != nil && ctx.Err() != nil {
+		return nil //nolint:nilerr // whoever follows has had enough
+	}
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", subject, translate(err))
 	}

@@ -13,6 +13,9 @@ import (
 
 // Without faults, and with work waiting, the cap is used: at least 95 of 100 of it, as the upstream sees it.
 func TestTheCapIsUsed(t *testing.T) {
+	if os.Getenv("CHAOS_ALONE") == "" {
+		t.Skip("beside the tests of other packages nobody gets the processors that he needs: make cap runs it by itself, in CI too")
+	}
 	s := schedule{Chunks: 60}
 	want := calmTable(t, s)
 	s.Upstream = simulator.Config{Latency: 600 * time.Millisecond, LogSize: 10_000}
@@ -35,8 +38,7 @@ func TestTheCapIsUsed(t *testing.T) {
 		t.Logf("THIS MACHINE IS BUSY: who wakes up waits %v for a processor on average. 85 of 100 are wanted instead of 95", heart.mean())
 	}
 	t.Logf("%.1f of 100 of the cap were used", 100*used)
-	// Beside the tests of other packages nobody gets the processors that he needs: the number is held where it runs alone (make cap).
-	if alone := os.Getenv("CHAOS_ALONE") != ""; alone && used < least {
+	if used < least {
 		t.Errorf("%.1f of 100 of the cap were used while work was waiting, want %.0f", 100*used, 100*least)
 	}
 	if seen := x.up.Counters(); seen.Requests != int64(s.Chunks) {
