@@ -111,9 +111,14 @@ func TestHistoriesOfAPositionAreThoseOfARegisterThatIsWrittenOnce(t *testing.T) 
 	over := make(chan struct{})
 	var cutter sync.WaitGroup
 	cutter.Go(func() { cuts.often(over) })
-	outcomes := map[string]int{}
+	histories := make([][]porcupine.Operation, positions)
+	var contests sync.WaitGroup
 	for p := range positions {
-		ops := contend(t, all, messages.PositionAt(p), cuts)
+		contests.Go(func() { histories[p] = contend(t, all, messages.PositionAt(p), cuts) })
+	}
+	contests.Wait()
+	outcomes := map[string]int{}
+	for p, ops := range histories {
 		for _, op := range ops {
 			if text, ok := op.Output.(string); ok && (text == was || text == unknown || text == "") {
 				outcomes[text]++
