@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/braidhq/braid/internal/buildinfo"
+	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/daemon"
 	"github.com/braidhq/braid/pkg/braid"
 )
@@ -42,6 +44,9 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		ID: c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
 		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Version: buildinfo.Version(), Log: log,
 	})
+	if errors.Is(err, bus.ErrDurability) {
+		return fmt.Errorf("%w: --durability: %w", daemon.ErrUsage, err)
+	}
 	if err != nil {
 		return daemon.Stopped(ctx, err)
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
 	"github.com/braidhq/braid/pkg/messages"
 )
@@ -30,7 +32,7 @@ func (cfg Config) identity() ([]nats.Option, error) {
 		return nil, fmt.Errorf("%w: --nats-creds and --nats-nkey are two ways to say who we are; use one", ErrIdentity)
 	}
 	if cfg.Credentials != "" {
-		if _, err := os.Stat(cfg.Credentials); err != nil {
+		if err := checkCredentials(cfg.Credentials); err != nil {
 			return nil, fmt.Errorf("%w: --nats-creds: %w", ErrIdentity, err)
 		}
 		opts = append(opts, nats.UserCredentials(cfg.Credentials))
@@ -64,6 +66,26 @@ func (cfg Config) identity() ([]nats.Option, error) {
 	return opts, nil
 }
 
+// checkCredentials says whether a file holds a user's token and the seed of its key, as nsc writes them.
+func checkCredentials(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	defer clear(data)
+	token, err := nkeys.ParseDecoratedJWT(data)
+	if err == nil && strings.Count(token, ".") != 2 {
+		err = errors.New("there is no token of a user")
+	}
+	if err == nil {
+		_, err = nkeys.ParseDecoratedUserNKey(data)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is no credentials file (nsc generate creds): %w", path, err)
+	}
+	return nil
+}
+
 // refusedBy says why there is no connection.
 func refusedBy(shown string, err error) error {
 	var unknown x509.UnknownAuthorityError
@@ -71,6 +93,9 @@ func refusedBy(shown string, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		return fmt.Errorf("%w: the server at %s refused us: %w; check --nats-creds or --nats-nkey", ErrIdentity, shown, err)
+	case strings.Contains(err.Error(), "maximum control line exceeded"): // the client has no error of its own for it
+		return fmt.Errorf("%w: the credentials are longer than the server at %s takes in one line: %w; keep the permissions in a scoped signing key of the account, "+
+			"or raise max_control_line in the server's configuration (64KB)", ErrIdentity, shown, err)
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w: the certificate of the server at %s is signed by none that we trust: %w; name its CA with --nats-ca", ErrIdentity, shown, err)
 	case errors.As(err, &name):

@@ -140,20 +140,26 @@ func (s *secured) daemons(up *upstream, args ...string) (lead, work *process, d 
 		"--listen", api, "--lease-ttl", "2s", "--in-flight", "4", "--service-url", service + "=" + up.base,
 	}, args)...)
 	work = launch(s.t, s.dir, nil, "worker", append(s.as("worker"), "--id", "worker-0")...)
-	eventually(s.t, limit, "the coordinator to be ready", func() bool {
+	mustBeReady(s.t, lead, api)
+	d = newDesk(s.t, nil)
+	d.args = []string{"--server", "http://" + api}
+	return lead, work, d
+}
+
+// mustBeReady waits until a coordinator serves at an address.
+func mustBeReady(t *testing.T, lead *process, api string) {
+	t.Helper()
+	eventually(t, limit, "the coordinator to be ready", func() bool {
 		answer, err := http.Get("http://" + api + "/readyz")
 		if err != nil {
 			if !lead.running() {
-				s.t.Fatalf("the coordinator ended: %s", lead.Stderr.String())
+				t.Fatalf("the coordinator ended: %s", lead.Stderr.String())
 			}
 			return false
 		}
 		_ = answer.Body.Close()
 		return answer.StatusCode == http.StatusOK
 	})
-	d = newDesk(s.t, nil)
-	d.args = []string{"--server", "http://" + api}
-	return lead, work, d
 }
 
 // connect connects as a user of the account.
@@ -352,7 +358,7 @@ func TestThreeReplicasAreRefusedWhereThereIsNoCluster(t *testing.T) {
 	port := freePort(t)
 	(&member{t: t, dir: dir, name: "nats-server", args: []string{"-a", "127.0.0.1", "-p", port, "-js", "-sd", filepath.Join(dir, "nats")}}).start()
 	launch(t, dir, nil, "coordinator", "--nats-url", "nats://127.0.0.1:"+port, "--durability", "cluster").wait(limit).
-		mustExit(t, 1).mustSay(t, "cluster of three NATS servers", "safe")
+		mustExit(t, 2).mustSay(t, "cluster of three NATS servers", "safe")
 	d := newDesk(t, nil)
 	d.run("run", d.queryFile("q.yaml", 2, 2), "-o", "t.csv", "--durability", "cluster").mustExit(t, 2).mustSay(t, "cluster needs three")
 	d.run("run", "q.yaml", "-o", "t.csv", "--durability", "firm").mustExit(t, 2).mustSay(t, "fast, safe or cluster")
