@@ -20,6 +20,7 @@ import (
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -42,6 +43,7 @@ type app struct {
 	tableOnly   bool
 	embedded    embeddedFlags
 	origins     map[string]settings.Origin // where each setting came from
+	library     *service.Library           // definitions that were opened
 }
 
 type embeddedFlags struct {
@@ -58,7 +60,7 @@ type embeddedFlags struct {
 
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
-	a := &app{getenv: getenv, stdout: stdout, stderr: stderr}
+	a := &app{getenv: getenv, stdout: stdout, stderr: stderr, library: service.NewLibrary()}
 	root := a.root() //nolint:contextcheck // cobra gives each command its context
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -297,7 +299,7 @@ func (a *app) operatorsInFlight() int {
 }
 
 func (a *app) definitions() braid.Definitions {
-	return braid.Definitions{Dir: a.servicesDir, Base: a.serviceURL}
+	return braid.Definitions{Dir: a.servicesDir, Base: a.serviceURL, Library: a.library}
 }
 
 // lanes is how many chunks at a time the workers of this process take; 0: those of other processes may take more.

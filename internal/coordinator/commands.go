@@ -18,7 +18,7 @@ import (
 // wrap query.ErrInvalid or come from the definition; nothing is stored then.
 func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
 	now := c.ports.Now() // a resume plans as of the record's Created
-	definition, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, c.cfg.InFlight, now)
+	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, c.cfg.InFlight, now)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 		return nil, err
 	}
 	if from.base != "" {
-		if p, err = c.narrowedSpec(from, definition, now); err != nil {
+		if p, err = c.narrowedSpec(from, p.definition, now); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,7 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 }
 
 func plan(
-	definitions Definitions, adapters map[string]Adapter, spec *query.Spec, inFlight int, now time.Time,
+	definitions Definitions, library *service.Library, adapters map[string]Adapter, spec *query.Spec, inFlight int, now time.Time,
 ) (definition []byte, p *pinned, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
@@ -77,7 +77,10 @@ func plan(
 	if definition, err = definitions.Pinned(spec.Service); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
-	p, err = prepare(spec, definition, adapters, inFlight, now)
+	opened, err := library.Open(definition)
+	if err == nil {
+		p, err = prepare(spec, opened, adapters, inFlight, now)
+	}
 	if err != nil && !errors.Is(err, query.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}

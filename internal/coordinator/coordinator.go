@@ -11,6 +11,7 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/lease"
 	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // Config of a coordinator. The zero value of each field but ID is its default.
@@ -46,6 +47,7 @@ type Ports struct {
 	Services    Services
 	Quotas      Quotas // nil: nothing is told of them
 	Definitions Definitions
+	Library     *service.Library   // keeps opened definitions; nil: each is opened anew
 	Adapters    map[string]Adapter // by the name that definitions give
 	Leader      lease.Store
 	Scratch     frame.Scratch // of tables that do not fit into memory; nil: they are kept in memory

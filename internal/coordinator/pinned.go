@@ -30,11 +30,7 @@ type pinned struct {
 const defaultQuotaWait = time.Hour
 
 // prepare checks a spec against a definition, completely, and plans it. Nothing is sent or stored.
-func prepare(spec *query.Spec, definition []byte, adapters map[string]Adapter, inFlight int, now time.Time) (*pinned, error) {
-	d, err := service.OpenPinned(definition)
-	if err != nil {
-		return nil, err
-	}
+func prepare(spec *query.Spec, d *service.Definition, adapters map[string]Adapter, inFlight int, now time.Time) (*pinned, error) {
 	collection, err := d.Collection(spec.Collection)
 	if err != nil {
 		return nil, err
@@ -91,7 +87,11 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := prepare(spec, definition, c.ports.Adapters, c.cfg.InFlight, q.Created)
+	d, err := c.ports.Library.Open(definition)
+	if err != nil {
+		return nil, err
+	}
+	p, err := prepare(spec, d, c.ports.Adapters, c.cfg.InFlight, q.Created)
 	if err != nil {
 		return nil, err
 	}

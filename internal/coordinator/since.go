@@ -11,6 +11,7 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // maxRuns bounds how many queries a table is made of: each of them is read for it.
@@ -259,7 +260,7 @@ func cover(own, before *messages.Coverage) *messages.Coverage {
 }
 
 // narrowedSpec plans a spec again that was narrowed.
-func (c *Coordinator) narrowedSpec(to *onFrom, definition []byte, now time.Time) (*pinned, error) {
+func (c *Coordinator) narrowedSpec(to *onFrom, definition *service.Definition, now time.Time) (*pinned, error) {
 	p, err := prepare(to.spec, definition, c.ports.Adapters, c.cfg.InFlight, now)
 	if err != nil && !errors.Is(err, query.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)

@@ -15,7 +15,7 @@ import (
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
 	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
-	definition, p, err := plan(c.ports.Definitions, c.ports.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +31,12 @@ type PlanOptions struct {
 	HasKey func(*service.Definition) bool
 	// Adapters are those that are compiled in, by the name that definitions give.
 	Adapters map[string]Adapter
+	Library  *service.Library // keeps opened definitions; nil: each is opened anew
 }
 
 // Plan checks and plans a query without a coordinator: nothing is stored or sent.
 func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
-	definition, p, err := plan(definitions, opts.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(definitions, opts.Library, opts.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
 	}

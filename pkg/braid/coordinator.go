@@ -8,6 +8,7 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/coordinator"
 	"github.com/braidhq/braid/internal/scratch"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // CoordinatorConfig configures OpenCoordinator. The zero value of each field but NATS is its default.
@@ -62,8 +63,11 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	if err := checkAdapters(cfg.NamedAdapters); err != nil {
 		return nil, err
 	}
+	if cfg.Definitions.Library == nil {
+		cfg.Definitions.Library = service.NewLibrary()
+	}
 	return coordinator.New(coordinator.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, Keep: cfg.Keep, Version: cfg.Version}, coordinator.Ports{
-		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Definitions: cfg.Definitions,
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Definitions: cfg.Definitions, Library: cfg.Definitions.Library,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: time.Now, Log: cfg.Log,
 	})

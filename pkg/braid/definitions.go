@@ -22,6 +22,8 @@ import (
 type Definitions struct {
 	Dir  string            // folder of NAME.yaml files; empty or absent: none
 	Base map[string]string // service name → base URL of a mirror or simulator that replaces the definition's own
+
+	Library *service.Library // keeps what was opened; nil: each is opened anew
 }
 
 // Pinned gives the definition of a service as a query keeps it. An unknown name is an error that wraps
@@ -31,7 +33,7 @@ func (d Definitions) Pinned(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.Pinned{File: file, Text: string(text), BaseURL: d.Base[name]}.Encode()
+	return d.Library.Pin(service.Pinned{File: file, Text: string(text), BaseURL: d.Base[name]})
 }
 
 // Open reads the definition of a service, at its own address or at the one that replaces it. Errors are those of Pinned.
@@ -40,7 +42,7 @@ func (d Definitions) Open(name string) (*service.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.OpenPinned(pinned)
+	return d.Library.Open(pinned)
 }
 
 // Text gives the definition of a service as it stands in its file, and the file's name. The error wraps ErrUnknownService
@@ -119,7 +121,7 @@ type PlanConfig struct {
 func Plan(cfg PlanConfig, spec *query.Spec) (*messages.PlanSummary, error) {
 	return coordinator.Plan(cfg.Definitions, spec, coordinator.PlanOptions{
 		InFlight: cfg.InFlight, Lanes: cfg.Lanes, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
-		Adapters: planning(cfg.NamedAdapters),
+		Adapters: planning(cfg.NamedAdapters), Library: cfg.Definitions.Library,
 	})
 }
 

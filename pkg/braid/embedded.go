@@ -12,6 +12,7 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // EmbeddedConfig configures an Embedded. The zero value of each field but Dir is its default.
@@ -51,6 +52,9 @@ func OpenEmbedded(ctx context.Context, cfg EmbeddedConfig) (*Embedded, error) {
 	}
 	if cfg.Durability == "" && cfg.FastSync {
 		cfg.Durability = Fast
+	}
+	if cfg.Definitions.Library == nil {
+		cfg.Definitions.Library = service.NewLibrary()
 	}
 	server, err := bus.StartServer(ctx, bus.ServerConfig{Dir: cfg.Dir, Listen: cfg.Listen, MaxStore: cfg.MaxStore, Durability: cfg.Durability, Log: cfg.Log})
 	if err != nil {
@@ -95,7 +99,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		}
 		w, err := newWorker(b, WorkerConfig{
 			Concurrency: e.cfg.Concurrency, Grace: e.cfg.Grace, Getenv: e.cfg.Getenv, ConfigDir: e.cfg.ConfigDir,
-			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log, room: room,
+			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log, room: room, library: e.cfg.Definitions.Library,
 		})
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 
 // upstreams opens the definitions that items name, each once.
 type upstreams struct {
+	library    *service.Library
 	definition func(ctx context.Context, digest string) ([]byte, error)
 	fetchers   fetchers // of the program that runs the worker
 	connect    func(*service.Collection, *http.Transport) (service.Adapter, error)
@@ -45,7 +46,7 @@ func (u *upstreams) Upstream(ctx context.Context, item *messages.Item) (*worker.
 		if err != nil {
 			return nil, err
 		}
-		d, err := service.OpenPinned(text)
+		d, err := u.library.Open(text)
 		if err != nil {
 			return nil, refuse(fmt.Errorf("service definition: %w", err))
 		}

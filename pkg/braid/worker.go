@@ -30,7 +30,8 @@ type WorkerConfig struct {
 	Version       string                     // shown to people
 	Log           *slog.Logger
 
-	room *fetch.Room // shared by the workers of one process; nil: its own
+	room    *fetch.Room      // shared by the workers of one process; nil: its own
+	library *service.Library // likewise; nil: none beside what it has open itself
 }
 
 // answerRoom is the memory in bytes for the answers that the workers of a process read at the same time.
@@ -106,8 +107,8 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
 	ups := &upstreams{
-		pools:      pools{secrets.Resolve, hostName(host)},
-		definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
+		pools:   pools{secrets.Resolve, hostName(host)},
+		library: cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
 			return fetch.NewTransport(fetch.TransportConfig{
 				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, d.Limits.InFlight), Proxy: http.ProxyFromEnvironment,

@@ -22,10 +22,14 @@ type Pinned struct {
 
 // Encode checks that the definition opens and gives its wire form: equal definitions give equal bytes.
 func (p Pinned) Encode() ([]byte, error) {
-	p.V = 1
 	if _, err := p.open(); err != nil {
 		return nil, err
 	}
+	return p.wire()
+}
+
+func (p Pinned) wire() ([]byte, error) {
+	p.V = 1
 	data, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("pin %s: %w", p.File, err)
