@@ -81,7 +81,9 @@ With --exit-code the command ends with the code that a run would most probably e
 
 func (a *app) plan(cmd *cobra.Command, spec *query.Spec) (*messages.PlanSummary, error) {
 	if a.server == "" {
-		return braid.Plan(a.planConfig(), spec)
+		cfg := a.planConfig()
+		cfg.Quotas = func() ([]messages.QuotaStanding, messages.Unknown) { return a.standings(cmd.Context()) }
+		return braid.Plan(cfg, spec)
 	}
 	client, err := braid.NewClient(a.server)
 	if err != nil {

@@ -140,6 +140,7 @@ func (a *app) quotaLines(q messages.PlanQuota, plan *messages.PlanSummary) []str
 		}
 		lines = append(lines, text)
 	}
+	lines = append(lines, leftLine(q))
 	switch {
 	case q.Windows > 1:
 		about := "about"
@@ -149,10 +150,27 @@ func (a *app) quotaLines(q messages.PlanQuota, plan *messages.PlanSummary) []str
 		lines = append(lines, fmt.Sprintf("needs %s %s windows of %s", about, thousands(q.Windows), thousands(q.Limit-q.HoldBack)), begins(q, plan.Waited))
 	case q.Unknown != "":
 		lines = append(lines, "whether it fits into one window is not known:", string(q.Unknown))
+	case q.Left != nil:
+		lines = append(lines, "fits now, if nothing else spends it")
 	default:
 		lines = append(lines, "fits into one window, if nothing else spends it")
 	}
 	return append(lines, a.keyLines(q, plan)...)
+}
+
+// leftLine tells what is left of a quota now.
+func leftLine(q messages.PlanQuota) string {
+	switch {
+	case q.Left == nil && q.LeftUnknown == "":
+		return "how many are left is not known"
+	case q.Left == nil:
+		return "how many are left is not known: " + string(q.LeftUnknown)
+	}
+	text := fmt.Sprintf("%s of %s left now", thousands(*q.Left), thousands(q.Limit))
+	if !q.Back.IsZero() {
+		text += ", the next at " + moment(q.Back)
+	}
+	return text
 }
 
 // begins tells when the windows begin that a plan takes: window k begins k-1 windows after the start.
@@ -173,6 +191,8 @@ func begins(q messages.PlanQuota, waited int64) string {
 	switch {
 	case waited == 0:
 		return "and waits for none of them: its requests take longer"
+	case q.Left != nil && *q.Left <= q.HoldBack && q.Model != "bucket":
+		return "the first begins when units are back"
 	case q.Model == "bucket":
 		return "which come back little by little, the last " + after(last) + " after the start"
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -70,4 +72,21 @@ func momentOr(t time.Time, otherwise string) string {
 		return otherwise
 	}
 	return moment(t)
+}
+
+// standings tells how the pools stand that queries of the data directory have spent, or why that is not known. A folder that no
+// query has used is not made.
+func (a *app) standings(ctx context.Context) ([]messages.QuotaStanding, messages.Unknown) {
+	if entries, err := os.ReadDir(a.dataDir); err != nil || len(entries) == 0 {
+		return nil, ""
+	}
+	s, err := a.open(ctx, 0)
+	if err != nil {
+		return nil, "the data directory cannot be read just now"
+	}
+	list, err := s.Quotas(ctx)
+	if err := errors.Join(err, s.close()); err != nil {
+		return nil, "the accounts of quotas cannot be read just now"
+	}
+	return list.Quotas, ""
 }

@@ -12,7 +12,7 @@ const assumedLatency = 2 * time.Second
 
 // budget measures the plan against the service's quotas, and reckons the time. Where the number of requests is not
 // expected, it reckons with the least.
-func (p *pinned) budget(s *messages.PlanSummary, hasKey func(*service.Definition) bool) {
+func (p *pinned) budget(s *messages.PlanSummary, opts PlanOptions) {
 	requests := max(s.ExpectedRequests, s.LeastRequests)
 	transfer := transferTime(requests, s)
 	total := transfer
@@ -20,7 +20,11 @@ func (p *pinned) budget(s *messages.PlanSummary, hasKey func(*service.Definition
 		if len(s.Quotas) == maxShownQuotas {
 			break
 		}
-		quota := planQuota(p.definition, declared, hasKey)
+		quota := planQuota(p.definition, declared, opts.HasKey)
+		if quota.Counts == "requests" {
+			quota.HoldBack = max(quota.HoldBack, p.spec.Run.HoldBack)
+		}
+		now := p.stand(&quota, opts)
 		units, unknown := unitsOf(quota.Counts, requests, s)
 		usable := quota.Limit - quota.HoldBack
 		switch {
@@ -30,10 +34,14 @@ func (p *pinned) budget(s *messages.PlanSummary, hasKey func(*service.Definition
 		case usable < 1:
 			unknown = "what is held back leaves nothing of the limit"
 		default:
-			quota.Windows = windowsOf(units, usable)
-			total = max(total, withWaits(requests, quota.Windows, declared, s))
+			first := usable
+			if quota.Left != nil {
+				first = max(0, min(usable, *quota.Left-quota.HoldBack))
+			}
+			quota.Windows = windowsOf(units, first, usable)
+			total = max(total, withWaits(requests, quota.Windows, declared, s)-now.sooner(first, usable))
 		}
-		if quota.Windows == 1 && unknown == "" && quota.Key == messages.KeyUnknown {
+		if quota.Windows == 1 && unknown == "" && quota.Key == messages.KeyUnknown && !now.observed {
 			unknown = withoutKey(units, declared)
 		}
 		quota.Unknown = unknown
@@ -62,7 +70,55 @@ func unitsOf(counts string, requests int64, s *messages.PlanSummary) (units int6
 	return requests, why
 }
 
-func windowsOf(units, usable int64) int64 { return (units + usable - 1) / usable }
+// windowsOf is how many windows units fill, the first of which has some left.
+func windowsOf(units, first, usable int64) int64 {
+	return 1 + (max(0, units-first)+usable-1)/usable
+}
+
+// stands is what of a pool's account counts for the time that a plan takes.
+type stands struct {
+	observed bool          // the limit is what the service said
+	earlier  time.Duration // than a window from now, all that was spent is back
+}
+
+// stand puts into a plan's quota what is left of it.
+func (p *pinned) stand(quota *messages.PlanQuota, opts PlanOptions) stands {
+	if opts.Standing == nil {
+		return stands{}
+	}
+	s, why := opts.Standing(p.definition, quota.Pool)
+	if s != nil && s.Counts != quota.Counts {
+		s, why = nil, NeverSpent // another definition's pool of this name
+	}
+	if s == nil || s.Limit == 0 {
+		if why == "" {
+			why = "the service has not said its limit yet"
+		}
+		quota.LeftUnknown = why
+		return stands{}
+	}
+	if s.Observed {
+		quota.Limit, quota.Anonymous = s.Limit, false
+	}
+	quota.Left, quota.Back = &s.Left, s.Next
+	now := stands{observed: s.Observed}
+	back := s.Updated.Add(time.Duration(s.Window) * time.Second)
+	if s.Model == "fixed" {
+		back = s.Next
+	}
+	if !back.IsZero() {
+		now.earlier = max(0, min(time.Duration(quota.Window)*time.Second, opts.Now.Add(time.Duration(quota.Window)*time.Second).Sub(back)))
+	}
+	return now
+}
+
+// sooner is by how much the first wait is shorter than a window: where nothing is left now, what was spent comes back before.
+func (s stands) sooner(first, usable int64) time.Duration {
+	if first > 0 || usable < 1 {
+		return 0
+	}
+	return s.earlier
+}
 
 // withoutKey says why it is not known that units fit, when the workers may have no key; empty: they fit anyway.
 func withoutKey(units int64, quota service.Quota) messages.Unknown {

@@ -20,22 +20,32 @@ func (d *driver) quotas(ctx context.Context) []messages.PoolLeft {
 		if len(told) == maxToldQuotas {
 			break
 		}
-		ledgers, err := d.c.ports.Quotas.PoolQuotas(ctx, declared.Pool)
+		s, err := d.c.standing(ctx, declared.Pool)
 		if err != nil {
 			return told
 		}
-		var newest *messages.QuotaLedger
-		for _, ledger := range ledgers {
-			if newest == nil || ledger.Latest > newest.Latest {
-				newest = ledger
-			}
-		}
-		if newest == nil {
-			continue
-		}
-		if s := quota.Standing(newest, d.c.ports.Now()); s.Limit > 0 {
+		if s != nil && s.Limit > 0 {
 			told = append(told, messages.PoolLeft{Pool: s.Pool, Left: s.Left, Limit: s.Limit})
 		}
 	}
 	return told
+}
+
+// standing tells how a pool stands: of several owners' accounts, that of the newest change. Nil: there is none.
+func (c *Coordinator) standing(ctx context.Context, pool string) (*messages.QuotaStanding, error) {
+	ledgers, err := c.ports.Quotas.PoolQuotas(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	var newest *messages.QuotaLedger
+	for _, ledger := range ledgers {
+		if newest == nil || ledger.Latest > newest.Latest {
+			newest = ledger
+		}
+	}
+	if newest == nil {
+		return nil, nil
+	}
+	s := quota.Standing(newest, c.ports.Now())
+	return &s, nil
 }

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -13,8 +14,20 @@ import (
 )
 
 // Plan checks and plans a query, and stores nothing.
-func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
+func (c *Coordinator) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
 	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
+	if c.ports.Quotas != nil {
+		opts.Standing = func(_ *service.Definition, pool string) (*messages.QuotaStanding, messages.Unknown) {
+			s, err := c.standing(ctx, pool)
+			switch {
+			case err != nil:
+				return nil, "the accounts of quotas cannot be read just now"
+			case s == nil:
+				return nil, NeverSpent
+			}
+			return s, ""
+		}
+	}
 	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, opts.InFlight, opts.Now)
 	if err != nil {
 		return nil, err
@@ -29,10 +42,15 @@ type PlanOptions struct {
 	Now      time.Time // for the estimate of an interval without an end
 	// HasKey tells whether requests of the service will carry a credential. Nil: it is the workers' to know.
 	HasKey func(*service.Definition) bool
+	// Standing tells how a pool of the definition stands, or why that is not known. Nil: it is not known.
+	Standing func(d *service.Definition, pool string) (*messages.QuotaStanding, messages.Unknown)
 	// Adapters are those that are compiled in, by the name that definitions give.
 	Adapters map[string]Adapter
 	Library  *service.Library // keeps opened definitions; nil: each is opened anew
 }
+
+// NeverSpent is why it is not known what is left of a pool that has no account.
+const NeverSpent messages.Unknown = "no query has spent it yet"
 
 // Plan checks and plans a query without a coordinator: nothing is stored or sent.
 func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
@@ -78,7 +96,7 @@ func (p *pinned) summary(definition []byte, opts PlanOptions) (*messages.PlanSum
 	default:
 		s.EstimatedRows = rows
 	}
-	p.budget(s, opts.HasKey)
+	p.budget(s, opts)
 	return s, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/braidhq/braid/internal/coordinator"
@@ -114,6 +115,9 @@ type PlanConfig struct {
 	Now         time.Time
 
 	NamedAdapters map[string]Adapter // by the name that definitions give
+
+	// Quotas tells how the pools stand, read only when the query's service has one; Unknown says why it cannot. Nil: it is not known.
+	Quotas func() ([]messages.QuotaStanding, messages.Unknown)
 }
 
 // Plan checks and plans a query in this process: nothing is stored or sent. Credentials are looked for, because the quota
@@ -121,8 +125,38 @@ type PlanConfig struct {
 func Plan(cfg PlanConfig, spec *query.Spec) (*messages.PlanSummary, error) {
 	return coordinator.Plan(cfg.Definitions, spec, coordinator.PlanOptions{
 		InFlight: cfg.InFlight, Lanes: cfg.Lanes, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
-		Adapters: planning(cfg.NamedAdapters), Library: cfg.Definitions.Library,
+		Adapters: planning(cfg.NamedAdapters), Library: cfg.Definitions.Library, Standing: cfg.standing(),
 	})
+}
+
+// standing finds the account to which requests of this process would be charged.
+func (c PlanConfig) standing() func(*service.Definition, string) (*messages.QuotaStanding, messages.Unknown) {
+	if c.Quotas == nil {
+		return nil
+	}
+	read := sync.OnceValues(c.Quotas)
+	return func(d *service.Definition, pool string) (*messages.QuotaStanding, messages.Unknown) {
+		all, why := read()
+		if why != "" {
+			return nil, why
+		}
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown"
+		}
+		charged, err := pools{fetch.CredentialSources{Getenv: c.Getenv, Dir: c.ConfigDir}.Resolve, hostName(host)}.of(d)()
+		if err != nil {
+			return nil, "the credential that it belongs to cannot be read"
+		}
+		for _, cfg := range charged {
+			for i := range all {
+				if cfg.Pool == pool && all[i].Pool == pool && all[i].Owner == cfg.Owner {
+					return &all[i], ""
+				}
+			}
+		}
+		return nil, coordinator.NeverSpent
+	}
 }
 
 // keys gives the credentials of a definition that are found and would be sent.

@@ -74,8 +74,8 @@ func (l *Local) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, 
 }
 
 // Plan plans a query and stores nothing.
-func (l *Local) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
-	return l.engine.Plan(spec)
+func (l *Local) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
+	return l.engine.Plan(ctx, spec)
 }
 
 func (l *Local) id(ctx context.Context, prefix string) (string, error) {

@@ -1,6 +1,9 @@
 package messages
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 const maxPlanSummaryBytes = 128 << 10
 
@@ -57,6 +60,10 @@ type PlanQuota struct {
 	Anonymous bool     `json:"anonymous,omitempty"`      // the limit is that of requests without a key
 	Windows   int64    `json:"windows,omitzero"`         // that the plan takes, when nobody else spends the quota: at least, when Unknown says why; 0: not known
 	Unknown   Unknown  `json:"windows_unknown,omitzero"` // why the number of windows is not known, or is only the least
+
+	Left        *int64    `json:"left,omitempty"`        // of the limit now, what is held back counted in; nil: not known
+	LeftUnknown Unknown   `json:"left_unknown,omitzero"` // why it is not known
+	Back        time.Time `json:"back,omitzero"`         // when units will be back, where fewer are left than a request takes
 }
 
 // Unknown says in words why a number is not known; empty: it is.
@@ -178,7 +185,17 @@ func (q *PlanQuota) validate() error {
 		checkCount("quotas.hold_back", q.HoldBack),
 		checkCount("quotas.window_seconds", q.Window),
 		checkCount("quotas.windows", q.Windows),
+		checkCount("quotas.left", q.left()),
+		checkText("quotas.left_unknown", string(q.LeftUnknown)),
 	)
+}
+
+// left is 0 where it is not known.
+func (q *PlanQuota) left() int64 {
+	if q.Left == nil {
+		return 0
+	}
+	return *q.Left
 }
 
 // Encode validates m and gives its wire form.

@@ -30,7 +30,8 @@ type QuotaLedger struct {
 	Limit    int64         `json:"limit"`               // units in a window; 0: not known
 	Observed bool          `json:"observed,omitempty"`  // the service has said the limit
 	HoldBack int64         `json:"hold_back,omitempty"` // of the newest request: units that are never spent
-	Latest   int64         `json:"latest"`              // the newest instant that any process has told: the ledger's clock never goes back
+	Latest   int64         `json:"latest"`              // the ledger's clock, as it was moved last
+	Sets     int64         `json:"sets,omitempty"`      // how often it was set back, because it had run ahead
 	Total    int64         `json:"total"`               // units spent since the ledger was begun; a clock without time
 	Spent    []QuotaSpend  `json:"spent,omitempty"`     // in the order of To
 	Full     int64         `json:"full,omitempty"`      // of a bucket: when it is full again
@@ -86,7 +87,7 @@ func (m *QuotaLedger) Validate() error {
 	return firstError(
 		checkVersion(m.V), field("pool", CheckName(m.Pool)), field("owner", CheckName(m.Owner)), field("counts", CheckName(m.Counts)),
 		field("model", checkQuotaModel(m.Model)), field("window_ns", m.checkWindow()), field("spent", m.checkSizes()),
-		checkCount("limit", m.Limit), checkCount("hold_back", m.HoldBack), checkCount("total", m.Total),
+		checkCount("limit", m.Limit), checkCount("hold_back", m.HoldBack), checkCount("total", m.Total), checkCount("sets", m.Sets),
 		field("instants", checkInstants(m.Latest, m.Full, m.Phase, m.Refused)), m.Reading.validate(),
 	)
 }

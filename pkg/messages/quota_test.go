@@ -16,7 +16,7 @@ func (d draw) ledger() wire {
 	m := &messages.QuotaLedger{
 		V: 1, Pool: d.name(), Owner: d.name(), Counts: d.name(), Model: rapid.SampledFrom([]string{"rolling", "fixed", "bucket"}).Draw(d.T, "model"),
 		Window: time.Duration(rapid.Int64Range(int64(time.Second), int64(time.Hour)).Draw(d.T, "window")), Limit: d.count(), HoldBack: d.count(),
-		Total: d.count(), Latest: d.instant(), Full: d.instant(), Phase: d.instant(), Refused: d.instant(),
+		Total: d.count(), Latest: d.instant(), Sets: d.count(), Full: d.instant(), Phase: d.instant(), Refused: d.instant(),
 	}
 	at := int64(0)
 	for range rapid.IntRange(0, 20).Draw(d.T, "spends") {

@@ -117,7 +117,7 @@ func words() []word {
 		}, messages.DecodeSuspect),
 		wordOf("quota_ledger", &messages.QuotaLedger{
 			V: 1, Pool: "gateway", Owner: "key-usgs", Counts: "requests", Model: "rolling", Window: time.Hour, Limit: 1000, Observed: true, HoldBack: 100,
-			Latest: noon(9).UnixNano(), Total: 412, Full: noon(8).UnixNano(), Phase: noon(7).UnixNano(), Refused: noon(6).UnixNano(),
+			Latest: noon(9).UnixNano(), Total: 412, Sets: 1, Full: noon(8).UnixNano(), Phase: noon(7).UnixNano(), Refused: noon(6).UnixNano(),
 			Spent:    []messages.QuotaSpend{{From: noon(1).UnixNano(), To: noon(2).UnixNano(), Units: 400}, {From: noon(2).UnixNano(), To: noon(3).UnixNano(), Units: 12}},
 			Reserved: []messages.QuotaReservation{{Holder: "w1-0", Free: 3, Flying: 4, From: noon(3).UnixNano(), Until: noon(8).UnixNano()}},
 			Reading:  &messages.QuotaReading{Remaining: 580, Total: 410, At: noon(3).UnixNano(), Reset: noon(30).UnixNano()},
@@ -136,6 +136,7 @@ func words() []word {
 				{
 					Pool: "gateway", Counts: "requests", Limit: 50, HoldBack: 5, Window: 3600, Key: messages.KeyMissing, Anonymous: true, Windows: 2,
 					Model: "rolling", Unknown: "how many requests it takes is not known",
+					Left: new(int64(17)), LeftUnknown: "no query has spent it yet", Back: noon(4),
 				},
 			},
 			RequestsUnknown: "the rows are not known", RowsUnknown: "site is not given", LastMethod: "GET",

@@ -32,13 +32,31 @@ type Report struct {
 	Flying   int64     // units of requests that are not answered yet
 	Need     int64     // units that are to be free after the exchange
 	Batch    int64     // most units to reserve beyond that, while the pool is far from its end
+	// Clock is the ledger's clock as the process has followed it on its monotonic clock since its last exchange. Zero: it has had
+	// none, and its wall clock speaks.
+	Clock Clock
 }
 
-// Grant is what a process has after an exchange.
+// Clock is an instant of a ledger's clock.
+type Clock struct {
+	At   time.Time
+	Sets int64 // how often the clock had been set back
+}
+
+// After is the clock some time later.
+func (c Clock) After(d time.Duration) Clock {
+	if c.At.IsZero() {
+		return c
+	}
+	return Clock{c.At.Add(d), c.Sets}
+}
+
+// Grant is what a process has after an exchange. Times are of its own clock.
 type Grant struct {
 	Free  int64     // units that it may spend until Until
 	Until time.Time // when what it has reserved is over
 	Total int64     // of the ledger, for Reading.Total
+	Clock Clock     // the ledger's, to be followed
 	// Denied says why Free is less than was needed; nil: it is not.
 	Denied *Denial
 }
@@ -56,14 +74,16 @@ type Denial struct {
 const MostRefused = 24 * time.Hour
 
 // Exchange books what holder reports, and reserves what it needs until term is over. A holder reports its own spends once. What
-// stands reserved for it is replaced.
+// stands reserved for it is replaced. All times of the report but Clock are of the holder's own clock, which says now; where they
+// have a monotonic reading, a jump of its wall clock changes nothing.
 func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, report Report) Grant {
-	had, from := l.take(holder)
-	l.advance(now)
+	l.follow(now, report.Clock)
+	had, from := l.take(holder) // first, for it is not over while nobody has noticed
+	l.advance()
 	if !had {
 		report.Free = 0 // its reservation was over, and is spent
 	}
-	report = report.shifted(l.now().Sub(now))
+	report = report.shifted(now, l.now())
 	for _, s := range report.Spends {
 		l.spend(l.bounded(s.Sent), l.bounded(s.Answered), s.Units)
 	}
@@ -75,38 +95,39 @@ func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, repo
 	}
 	l.refuse(report.Refused)
 	free := l.fit(report.Free, report.Flying)
-	g := Grant{Total: l.s.Total}
+	g := Grant{Total: l.s.Total, Clock: Clock{l.now(), l.s.Sets}}
 	if free < report.Need {
 		g.Denied = l.grant(&free, report)
 	}
-	g.Free, g.Until = free, l.now().Add(term)
+	g.Free, g.Until = free, now.Add(term)
+	if g.Denied != nil {
+		g.Denied.At = now.Add(g.Denied.At.Sub(l.now()))
+	}
 	if !had {
 		from = l.s.Latest
 	}
-	l.reserve(messages.QuotaReservation{Holder: holder, Free: free, Flying: report.Flying, From: from, Until: g.Until.UnixNano()})
+	l.reserve(messages.QuotaReservation{Holder: holder, Free: free, Flying: report.Flying, From: from, Until: l.s.Latest + int64(term)})
 	if free+report.Flying == 0 {
 		g.Until = time.Time{}
 	}
 	return g
 }
 
-// shifted moves what a process with a slow clock tells to the ledger's.
-func (r Report) shifted(by time.Duration) Report {
-	if by <= 0 {
-		return r
-	}
+// shifted moves what a process tells from its own clock to the ledger's.
+func (r Report) shifted(own, ledgers time.Time) Report {
+	shift := func(t time.Time) time.Time { return ledgers.Add(t.Sub(own)) }
 	r.Spends, r.Readings = slices.Clone(r.Spends), slices.Clone(r.Readings)
 	for i := range r.Spends {
-		r.Spends[i].Sent, r.Spends[i].Answered = r.Spends[i].Sent.Add(by), r.Spends[i].Answered.Add(by)
+		r.Spends[i].Sent, r.Spends[i].Answered = shift(r.Spends[i].Sent), shift(r.Spends[i].Answered)
 	}
 	for i := range r.Readings {
-		r.Readings[i].At = r.Readings[i].At.Add(by)
+		r.Readings[i].At = shift(r.Readings[i].At)
 		if !r.Readings[i].Reset.IsZero() {
-			r.Readings[i].Reset = r.Readings[i].Reset.Add(by)
+			r.Readings[i].Reset = shift(r.Readings[i].Reset)
 		}
 	}
 	if !r.Refused.IsZero() {
-		r.Refused = r.Refused.Add(by)
+		r.Refused = shift(r.Refused)
 	}
 	return r
 }
@@ -266,21 +287,23 @@ func Standing(stored *messages.QuotaLedger, now time.Time) messages.QuotaStandin
 	cfg := Config{Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Model: stored.Model, Limit: stored.Limit, Window: stored.Window, HoldBack: stored.HoldBack}
 	l := Open(cfg, clone(stored))
 	updated := l.now()
-	l.advance(now)
+	l.follow(now, Clock{})
+	l.advance()
 	at := l.s.Latest
+	shown := func(t time.Time) time.Time { return now.Add(t.Sub(l.now())).UTC() } // on the clock of who is shown it
 	standing := messages.QuotaStanding{
 		Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Limit: stored.Limit, Observed: stored.Observed, Left: l.shown(at),
-		HoldBack: stored.HoldBack, Window: int64((stored.Window + time.Second - 1) / time.Second), Model: stored.Model, Updated: updated.UTC(),
+		HoldBack: stored.HoldBack, Window: int64((stored.Window + time.Second - 1) / time.Second), Model: stored.Model, Updated: shown(updated),
 	}
 	begun := l.begun(at)
 	for _, s := range l.s.Spent {
 		if s.To > begun {
-			standing.Since = time.Unix(0, s.From).UTC()
+			standing.Since = shown(time.Unix(0, s.From))
 			break
 		}
 	}
 	if l.left(at) < 1 && !l.mayReturn(at, 1) {
-		standing.Next = l.next(1).UTC()
+		standing.Next = shown(l.next(1))
 	}
 	return standing
 }

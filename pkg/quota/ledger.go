@@ -31,7 +31,6 @@ type Config struct {
 
 const (
 	buckets = 256 // of time, in a window
-	ahead   = 24 * time.Hour
 )
 
 // Ledger is a pool's account with the rules by which it is read. Not for concurrent use.
@@ -56,14 +55,9 @@ func Open(cfg Config, stored *messages.QuotaLedger) *Ledger {
 // State is the account as it is stored.
 func (l *Ledger) State() *messages.QuotaLedger { return l.s }
 
-// advance sets the ledger's clock, which never goes back, and lets go of what is over.
-func (l *Ledger) advance(now time.Time) {
-	at := now.UnixNano()
-	if l.s.Latest-at > int64(ahead) {
-		l.mend(at)
-	}
-	l.s.Latest = max(l.s.Latest, at)
-	now = l.now()
+// advance lets go of what is over.
+func (l *Ledger) advance() {
+	now := l.now()
 	for _, r := range l.s.Reserved {
 		if r.Until <= l.s.Latest {
 			l.spend(time.Unix(0, r.From), time.Unix(0, r.Until), r.Free+r.Flying)
@@ -75,27 +69,6 @@ func (l *Ledger) advance(now time.Time) {
 	if r := l.s.Reading; r != nil && l.readingOver(now) {
 		l.s.Reading = nil
 	}
-}
-
-// mend moves what a clock that ran ahead has written to at.
-func (l *Ledger) mend(at int64) {
-	l.s.Latest, l.s.Refused, l.s.Phase = at, min(l.s.Refused, at), 0
-	l.s.Full = min(l.s.Full, at+int64(l.s.Window))
-	var units int64
-	l.s.Spent = slices.DeleteFunc(l.s.Spent, func(s messages.QuotaSpend) bool {
-		if s.To > at {
-			units += s.Units
-		}
-		return s.To > at
-	})
-	if units > 0 {
-		l.merge(messages.QuotaSpend{From: at, To: at, Units: units})
-	}
-	for i := range l.s.Reserved {
-		r := &l.s.Reserved[i]
-		r.From, r.Until = min(r.From, at), min(r.Until, at)
-	}
-	l.s.Reading = nil
 }
 
 // now is the ledger's clock.

@@ -79,6 +79,9 @@ type process struct {
 	spends   []quota.Spend
 	readings []quota.Reading
 	flying   int64
+	clock    quota.Clock   // the ledger's
+	heard    time.Time     // when clock was that
+	wall     time.Duration // by which its wall clock is wrong
 }
 
 type world struct {
@@ -93,6 +96,7 @@ type world struct {
 	resets    bool
 	denied    *quota.Denial
 	sent      int
+	jumps     bool // wall clocks of processes jump while they live
 }
 
 const term = 500 * time.Millisecond
@@ -106,17 +110,14 @@ func (w *world) exchange(p *process, need int64) *quota.Denial {
 		}
 	}
 	l := quota.Open(w.cfg, stored)
-	slow := time.Duration(rapid.Int64Range(0, int64(3*w.cfg.Window)).Draw(w.t, "slow clock"))
-	if !rapid.Bool().Draw(w.t, "clock set back") {
-		slow = 0
-	}
-	if slow > 0 {
-		l.Exchange(w.now, "another", term, quota.Report{}) // somebody's clock is right: a ledger knows no other time
-	}
+	slow := w.wrong(p, l)
 	back := func(t time.Time) time.Time { return t.Add(-slow) }
 	report := quota.Report{Free: p.free, Flying: p.flying, Need: need, Batch: rapid.Int64Range(0, 8).Draw(w.t, "batch")}
 	if need == 0 {
 		report.Free = 0
+	}
+	if w.jumps {
+		report.Clock = p.clock.After(w.now.Sub(p.heard))
 	}
 	for _, s := range p.spends {
 		report.Spends = append(report.Spends, quota.Spend{Sent: back(s.Sent), Answered: back(s.Answered), Units: s.Units})
@@ -130,7 +131,10 @@ func (w *world) exchange(p *process, need int64) *quota.Denial {
 	}
 	g := l.Exchange(back(w.now), p.name, term, report)
 	p.spends, p.readings, p.free, p.total = nil, nil, g.Free, g.Total
-	p.until = w.now.Add(term)
+	p.until, p.clock, p.heard = w.now.Add(term), g.Clock, w.now
+	if g.Denied != nil {
+		g.Denied.At = g.Denied.At.Add(slow) // by the world's clock
+	}
 	var err error
 	if w.data, err = l.State().Encode(); err != nil {
 		w.t.Fatal(err)
@@ -139,6 +143,21 @@ func (w *world) exchange(p *process, need int64) *quota.Denial {
 		w.t.Fatalf("%d spends", n)
 	}
 	return g.Denied
+}
+
+// wrong is by how much the process's wall clock is behind.
+func (w *world) wrong(p *process, l *quota.Ledger) time.Duration {
+	if w.jumps {
+		return -p.wall
+	}
+	slow := time.Duration(rapid.Int64Range(0, int64(3*w.cfg.Window)).Draw(w.t, "slow clock"))
+	if !rapid.Bool().Draw(w.t, "clock set back") {
+		slow = 0
+	}
+	if slow > 0 {
+		l.Exchange(w.now, "another", term, quota.Report{}) // somebody's clock is right: a ledger knows no other time
+	}
+	return slow
 }
 
 func (w *world) send(i int) bool {
