@@ -43,6 +43,11 @@ func (e *exchange) run(ctx context.Context) (service.Page, error) {
 		if redirects == maxRedirects {
 			return service.Page{}, badLink(fmt.Sprintf("more than %d redirects, the last one at the host %s", maxRedirects, e.host()), nil)
 		}
+		if e.at.Again != nil {
+			if err := e.at.Again(ctx); err != nil {
+				return service.Page{}, err
+			}
+		}
 		e.request.URL = next
 	}
 }

@@ -36,6 +36,8 @@ type chunk struct {
 	paged     int                   // of the header's requests, those of the stored pages of the walk under way
 	requests  int                   // sent for this delivery of the item
 	tickets   []*ticket             // of the request under way: units of quotas
+	further   []*ticket             // of further requests of the call, such as redirects
+	denial    error                 // why a further request of the call was not sent
 	unpaged   int                   // of the header's requests, those of this attempt since the last page that it stored
 }
 

@@ -20,13 +20,10 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 	doubted := false // an answer that decodes and is wrong has been asked for again
 	for try, refusals := 1, 0; ; try++ {
 		queued := c.header.SlotWait
-		if err := c.ready(ctx); err != nil {
+		if err := c.prepare(ctx); err != nil {
 			return service.Page{}, err
 		}
 		budget.Queued(c.header.SlotWait-queued, c.w.ports.Now())
-		if err := c.overtaken(ctx); err != nil {
-			return service.Page{}, err
-		}
 		page, err := c.fetch(ctx, at, try)
 		var answer *service.ResponseError
 		switch {
@@ -68,6 +65,22 @@ func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error)
 	}
 }
 
+// prepare returns nil when a request may be sent now.
+func (c *chunk) prepare(ctx context.Context) error {
+	for {
+		if err := c.ready(ctx); err != nil {
+			return err
+		}
+		if err := c.overtaken(ctx); err != nil {
+			return err
+		}
+		if c.mayStill() {
+			return nil
+		}
+		c.giveBack()
+	}
+}
+
 // giveUp says what a page becomes when its tries are used up.
 func (c *chunk) giveUp(answer *service.ResponseError) error {
 	switch {
@@ -105,6 +118,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	c.requests++
 	sent := c.w.ports.Now()
 	c.sent = sent
+	at.Again, c.denial = c.chargeAgain, nil
 	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)
 	c.book(page, err)
 	took := c.w.ports.Now().Sub(sent)
@@ -124,6 +138,8 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	case !valid:
 		err = errLost
 		record.Class = "lost"
+	case err != nil && c.denial != nil && errors.Is(err, c.denial):
+		record.Class = string(service.ClassQuota) // the call ended before its last request
 	case err != nil && !errors.As(err, &answer):
 		answer = &service.ResponseError{Class: service.ClassTransient, Message: err.Error(), Err: err}
 		err = answer

@@ -98,6 +98,7 @@ type Upstream struct {
 	Retry     retry.Policy
 	QuotaWait time.Duration // assumed until a refused request may be tried again when the service says no time
 	MaxPages  int           // most pages of one chunk
+	PageRows  int64         // rows that an answer may have, as the request says; 0: not known
 	RepeatEnd bool          // this service marks its end by naming the same next page again
 	// CountedPages: we say which page is wanted, by its number or offset, and the service names none.
 	CountedPages bool

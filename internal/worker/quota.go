@@ -32,7 +32,7 @@ func (c *chunk) charge(ctx context.Context) (charged bool, err error) {
 		cfg = c.heldBack(cfg)
 		account := c.w.quotas.account(cfg)
 		news := account.changed()
-		ticket, denied, err := account.take(ctx)
+		ticket, denied, err := account.take(ctx, c.ask())
 		if err == nil && denied == nil {
 			c.tickets = append(c.tickets, ticket)
 			continue
@@ -44,6 +44,67 @@ func (c *chunk) charge(ctx context.Context) (charged bool, err error) {
 		return false, c.denied(ctx, cfg, denied, news)
 	}
 	return true, nil
+}
+
+// ask is what is known of the request that is to be sent.
+func (c *chunk) ask() ask { return ask{c.item.Service + "/" + c.item.Collection, c.up.PageRows} }
+
+// chargeAgain takes what a further request of a call costs, such as one to which a redirect leads. The call holds a slot: units that
+// come back soon are waited for no longer than a gate that opens soon.
+func (c *chunk) chargeAgain(ctx context.Context) (err error) {
+	defer func() { c.denial = err }()
+	if c.up.Pools == nil || c.w.ports.Quotas == nil {
+		return c.againOpen()
+	}
+	pools, err := c.up.Pools()
+	if err != nil {
+		return err
+	}
+	began := c.w.ports.Now()
+	for _, cfg := range pools {
+		if cfg.Counts != "requests" {
+			continue // the answer that is a page costs bytes or rows, and those are reserved
+		}
+		cfg = c.heldBack(cfg)
+		account := c.w.quotas.account(cfg)
+		for {
+			news := account.changed()
+			ticket, denied, err := account.take(ctx, c.ask())
+			if err != nil {
+				return err
+			}
+			if denied == nil {
+				c.further = append(c.further, ticket)
+				break
+			}
+			if !denied.Soon || c.w.ports.Now().Sub(began) > c.w.cfg.ShortWait {
+				return c.interrupt(messages.QuotaExhausted, 0, spent(cfg, denied), denied.At)
+			}
+			if err := c.await(ctx, soonWait, news); err != nil {
+				return err
+			}
+		}
+	}
+	return c.againOpen()
+}
+
+// againOpen refuses a further request of a call while the gate is closed.
+func (c *chunk) againOpen() error {
+	if gate := c.w.board.closed(c.gate(), c.w.ports.Now()); gate != nil {
+		return c.interrupt(messages.QuotaExhausted, gate.Status, gate.Reason, gate.Until)
+	}
+	return nil
+}
+
+// mayStill tells whether a request that was charged may be sent this very moment: looking for results and waiting for the store may
+// have taken long, and a process that stood still does not know how long.
+func (c *chunk) mayStill() bool {
+	for _, t := range c.tickets {
+		if !t.holds() {
+			return false
+		}
+	}
+	return c.slot != nil && c.slot.Valid() && c.w.board.closed(c.gate(), c.w.ports.Now()) == nil
 }
 
 // denied waits for units that come back soon, and gives the item up when they do not.
@@ -99,7 +160,10 @@ func (c *chunk) giveBack() {
 	for _, t := range c.tickets {
 		t.account.giveBack(t)
 	}
-	c.tickets = nil
+	for _, t := range c.further {
+		t.account.giveBack(t)
+	}
+	c.tickets, c.further = nil, nil
 }
 
 // book tells the pools what a request has cost.
@@ -112,8 +176,9 @@ func (c *chunk) book(page service.Page, err error) {
 			refused = c.hintedUntil(answer.RetryAfter)
 		}
 	}
+	further := c.bookFurther(metered.Requests)
 	for _, t := range c.tickets {
-		units := int64(max(1, metered.Requests))
+		units := int64(max(1, metered.Requests)) - further[t.account]
 		switch t.account.cfg.Counts {
 		case "bytes":
 			units = page.Bytes
@@ -125,9 +190,24 @@ func (c *chunk) book(page service.Page, err error) {
 		if len(c.tickets) > 1 && word != nil && word.Remaining > 0 {
 			until = time.Time{} // it was another pool
 		}
-		t.account.settle(t, units, word, until)
+		t.account.settle(t, max(0, units), word, until)
 	}
 	c.tickets = nil
+}
+
+// bookFurther tells the pools of the further requests of a call, as many as were sent, and says how many that were of each.
+func (c *chunk) bookFurther(requests int) map[*account]int64 {
+	sent := map[*account]int64{}
+	for _, t := range c.further {
+		if c.denial == nil && sent[t.account] >= int64(requests)-1 {
+			t.account.giveBack(t) // it was charged, and could not be made
+			continue
+		}
+		sent[t.account]++
+		t.account.settle(t, 1, nil, time.Time{})
+	}
+	c.further = nil
+	return sent
 }
 
 func readingOf(pool string, readings []service.QuotaReading) *quota.Reading {
@@ -179,7 +259,7 @@ func (c *chunk) heldBack(cfg quota.Config) quota.Config {
 
 // nextAfterRefusal is when the books say that units will be left; zero: by them some are left now.
 func (a *account) nextAfterRefusal(ctx context.Context) time.Time {
-	t, denied, err := a.take(ctx)
+	t, denied, err := a.take(ctx, ask{})
 	switch {
 	case err != nil:
 		return time.Time{}

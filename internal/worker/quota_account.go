@@ -27,12 +27,17 @@ type account struct {
 	cfg    quota.Config
 	holder string
 	term   time.Duration
+	began  time.Time
 	turn   chan struct{} // of one: who holds it may exchange
 
 	mu       sync.Mutex // guards all below
 	free     int64      // reserved and not used; 0 while an exchange is under way
-	flying   int64
-	until    time.Time // when the reservation is over
+	flying   int64      // reserved for requests that are not answered
+	until    time.Time  // when the reservation is over
+	terms    int        // of reservations that were over before they were renewed
+	clock    quota.Clock
+	heard    time.Time // when the ledger's clock was that
+	answers  answers
 	renew    time.Time // when the store is to be told
 	asked    bool      // units were taken since the last exchange
 	total    int64     // of the ledger
@@ -42,28 +47,36 @@ type account struct {
 	known    *messages.QuotaLedger // as the store last had it
 	denial   *quota.Denial         // the newest, while nothing has changed since
 	deniedAt time.Time
+	deniedOf int64         // units that it denied
 	alone    *quota.Ledger // what this worker alone has spent, against its share of the limit
 	news     chan struct{} // closed and renewed when a request is answered
 }
 
 func newAccount(w *Worker, cfg quota.Config, holder string) *account {
-	a := &account{w: w, cfg: cfg, holder: holder, turn: make(chan struct{}, 1), news: make(chan struct{})}
+	a := &account{w: w, cfg: cfg, holder: holder, began: w.ports.Now(), turn: make(chan struct{}, 1), news: make(chan struct{})}
 	a.term = min(longestTerm, max(shortestTerm, cfg.Window/termsInWindow))
 	return a
 }
 
-// ticket is the right to send one request.
+// ticket is the right to send one request, for as long as it holds.
 type ticket struct {
 	account *account
+	ask     ask
+	units   int64 // reserved for it
 	sent    time.Time
-	total   int64
-	local   bool // the store was away
+	total   int64 // of the ledger before it
+	terms   int   // of the account, when it was taken
+	local   bool  // the store was away
 }
 
-// take takes a unit, or says why there is none.
-func (a *account) take(ctx context.Context) (*ticket, *quota.Denial, error) {
-	if t := a.takeFree(); t != nil {
+// take takes what a request is expected to cost, or says why there is none.
+func (a *account) take(ctx context.Context, ask ask) (*ticket, *quota.Denial, error) {
+	t, alone := a.takeFree(ask, false)
+	switch {
+	case t != nil:
 		return t, nil, nil
+	case alone:
+		return nil, &quota.Denial{At: a.w.ports.Now(), Soon: true}, nil
 	}
 	select {
 	case a.turn <- struct{}{}:
@@ -71,68 +84,106 @@ func (a *account) take(ctx context.Context) (*ticket, *quota.Denial, error) {
 		return nil, nil, context.Cause(ctx)
 	}
 	defer func() { <-a.turn }()
-	if t := a.takeFree(); t != nil { // somebody else has reserved some meanwhile
+	if t, _ := a.takeFree(ask, false); t != nil { // somebody else has reserved some meanwhile
 		return t, nil, nil
 	}
-	if denied := a.stillDenied(); denied != nil {
+	units := a.expected(ask)
+	if denied := a.stillDenied(units); denied != nil {
 		return nil, denied, nil
 	}
-	denied, err := a.exchange(ctx, 1)
+	denied, err := a.exchange(ctx, units)
 	switch {
 	case err == nil && denied != nil:
 		return nil, denied, nil
 	case err == nil:
-		if t := a.takeFree(); t != nil {
+		if t, _ := a.takeFree(ask, true); t != nil {
 			return t, nil, nil
 		}
 		return nil, &quota.Denial{At: a.w.ports.Now(), Soon: true}, nil
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	}
-	return a.takeAlone(err)
+	return a.takeAlone(err, ask, units)
 }
 
 // stillDenied is the denial that somebody else has got just now: many wait for the same unit, and the store is asked once.
-func (a *account) stillDenied() *quota.Denial {
+func (a *account) stillDenied(units int64) *quota.Denial {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now := a.w.ports.Now(); a.denial != nil && now.Sub(a.deniedAt) < soonWait/2 && now.Before(a.denial.At) {
+	if now := a.w.ports.Now(); a.denial != nil && units >= a.deniedOf && now.Sub(a.deniedAt) < soonWait/2 && now.Before(a.denial.At) {
 		return a.denial
 	}
 	return nil
 }
 
-func (a *account) takeFree() *ticket {
+// takeFree takes what is reserved already. granted: less than is expected will do, for the pool has no more in a window. alone: the
+// request is to wait until another one has shown how large an answer is.
+func (a *account) takeFree(ask ask, granted bool) (t *ticket, alone bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now := a.w.ports.Now(); a.free < 1 || !now.Before(a.until) {
-		return nil
+	if a.answers.awaited(a.cfg, ask) {
+		return nil, true
 	}
-	a.free--
-	return a.ticket()
+	units := a.answers.expected(a.cfg, ask)
+	if granted {
+		units = max(1, min(units, a.free))
+	}
+	if a.free < units || over(a.w.ports.Now(), a.until) {
+		return nil, false
+	}
+	a.free -= units
+	return a.ticket(ask, units), false
+}
+
+// expected is how many units a request is expected to cost.
+func (a *account) expected(ask ask) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.answers.expected(a.cfg, ask)
 }
 
 // ticket makes the right to send a request. The caller holds mu.
-func (a *account) ticket() *ticket {
-	a.flying++
+func (a *account) ticket(ask ask, units int64) *ticket {
+	a.flying += units
 	a.asked = true
+	a.answers.begin(a.cfg, ask)
 	a.w.quotas.rouse()
-	total := a.total + 1
+	total := a.total
 	for _, s := range a.spends {
 		total += s.Units
 	}
-	return &ticket{account: a, sent: a.w.ports.Now(), total: total}
+	return &ticket{account: a, ask: ask, units: units, sent: a.w.ports.Now(), total: total, terms: a.terms}
+}
+
+// holds tells whether the request may be sent now: what was reserved for it has not been over since. A process that stood still for
+// longer than its term finds that it has not: others may have been given the units.
+func (t *ticket) holds() bool {
+	a := t.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.w.ports.Now()
+	if t.local {
+		return !over(now, t.sent.Add(a.term))
+	}
+	return t.terms == a.terms && !over(now, a.until)
+}
+
+// over tells whether either clock has reached an instant: the monotonic clock of a machine that slept did not count the sleep.
+func over(now, until time.Time) bool {
+	return !now.Before(until) || !now.Round(0).Before(until.Round(0))
 }
 
 // takeAlone takes a unit while the store is away: by what is known of the pool, and within this worker's share of its limit.
-func (a *account) takeAlone(cause error) (*ticket, *quota.Denial, error) {
+func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.Denial, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.known == nil {
 		return nil, nil, fmt.Errorf("quota pool %s: %w", a.cfg.Pool, cause) // nothing is known of it
 	}
 	now := a.w.ports.Now()
-	report := quota.Report{Spends: a.spends, Readings: a.readings, Refused: a.refused, Flying: a.flying, Need: 1}
+	report := quota.Report{
+		Spends: a.spends, Readings: a.readings, Refused: a.refused, Flying: a.flying, Need: units, Clock: a.clock.After(now.Sub(a.heard)),
+	}
 	all := quota.Open(a.cfg, copied(a.known))
 	if g := all.Exchange(now, a.holder, a.term, report); g.Denied != nil {
 		return nil, g.Denied, nil
@@ -142,11 +193,11 @@ func (a *account) takeAlone(cause error) (*ticket, *quota.Denial, error) {
 		if share == nil {
 			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Limit: limit, HoldBack: a.cfg.HoldBack}, nil
 		}
-		if g := share.Exchange(now, a.holder, a.term, quota.Report{Flying: a.flying, Need: 1}); g.Denied != nil {
+		if g := share.Exchange(a.steady(now), a.holder, a.term, quota.Report{Flying: a.flying, Need: units}); g.Denied != nil {
 			return nil, g.Denied, nil
 		}
 	}
-	t := a.ticket()
+	t := a.ticket(ask, units)
 	t.local = true
 	return t, nil, nil
 }
@@ -167,6 +218,9 @@ func (a *account) share(limit int64) *quota.Ledger {
 	return a.alone
 }
 
+// steady is now on a wall clock that nobody sets.
+func (a *account) steady(now time.Time) time.Time { return a.began.Add(now.Sub(a.began)) }
+
 func copied(l *messages.QuotaLedger) *messages.QuotaLedger {
 	data, err := l.Encode()
 	if err != nil {
@@ -184,12 +238,13 @@ func (a *account) settle(t *ticket, units int64, reading *quota.Reading, refused
 	now := a.w.ports.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.flying--
+	a.end(t)
+	a.answers.seen(a.cfg, t.ask, units)
 	spend := quota.Spend{Sent: t.sent, Answered: now, Units: units}
 	a.spends = append(a.spends, spend)
 	if reading != nil {
 		r := *reading
-		r.At, r.Total = now, t.total-1+units
+		r.At, r.Total = now, t.total+units
 		a.readings = append(a.readings, r)
 	}
 	if refused.After(a.refused) {
@@ -197,7 +252,7 @@ func (a *account) settle(t *ticket, units int64, reading *quota.Reading, refused
 	}
 	if a.known != nil && a.known.Limit > 0 {
 		if share := a.share(a.known.Limit); share != nil {
-			share.Exchange(now, a.holder, a.term, quota.Report{Spends: []quota.Spend{spend}, Flying: a.flying})
+			share.Exchange(a.steady(now), a.holder, a.term, quota.Report{Spends: []quota.Spend{spend}, Flying: a.flying})
 		}
 	}
 	a.tell()
@@ -219,11 +274,17 @@ func (a *account) refuse(until time.Time) {
 func (a *account) giveBack(t *ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.flying--
-	if !t.local {
-		a.free++
+	a.end(t)
+	if !t.local && t.terms == a.terms {
+		a.free += t.units
 	}
 	a.tell()
+}
+
+// end takes a request off those that are not answered. The caller holds mu.
+func (a *account) end(t *ticket) {
+	a.flying -= t.units
+	a.answers.end(t.ask)
 }
 
 // tell wakes those who wait for a unit. The caller holds mu.
@@ -245,8 +306,13 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
 	defer cancel()
 	a.mu.Lock()
+	now := a.w.ports.Now()
+	if over(now, a.until) {
+		a.terms++ // what was taken and is not sent yet is lost
+	}
 	report := quota.Report{
-		Spends: a.spends, Readings: a.readings, Refused: a.refused, Free: a.free, Flying: a.flying, Need: need, Batch: unitsAtOnce,
+		Spends: a.spends, Readings: a.readings, Refused: a.refused, Free: a.free, Flying: a.flying, Need: need, Batch: unitsAtOnce * max(1, need),
+		Clock: a.clock.After(now.Sub(a.heard)),
 	}
 	if need == 0 && !a.asked {
 		report.Free = 0 // others may need them
@@ -257,7 +323,6 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 
 	var grant quota.Grant
 	var state *messages.QuotaLedger
-	now := a.w.ports.Now()
 	err := a.w.ports.Quotas.UpdateQuota(ctx, a.cfg.Pool, a.cfg.Owner, func(have *messages.QuotaLedger) *messages.QuotaLedger {
 		l := quota.Open(a.cfg, have)
 		grant = l.Exchange(now, a.holder, a.term, report)
@@ -268,7 +333,7 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	defer a.mu.Unlock()
 	a.renew = now.Add(a.term / renewals)
 	if err != nil {
-		a.free = kept
+		a.free += kept
 		a.spends = append(report.Spends, a.spends...)
 		a.readings = append(report.Readings, a.readings...)
 		if a.refused.Before(report.Refused) {
@@ -277,9 +342,10 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 		a.forgetOld(now)
 		return nil, err
 	}
-	a.free, a.total, a.known, a.until = grant.Free, grant.Total, state, now.Add(a.term)
+	a.free, a.total, a.known, a.until = grant.Free+a.free, grant.Total, state, now.Add(a.term)
+	a.clock, a.heard = grant.Clock, now
 	if need > 0 {
-		a.denial, a.deniedAt = grant.Denied, now
+		a.denial, a.deniedAt, a.deniedOf = grant.Denied, now, need
 	}
 	return grant.Denied, nil
 }

@@ -91,7 +91,7 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 	}
 	up := &worker.Upstream{
 		Adapter: adapter, Gate: gateName(o.definition), Retry: policy(o.definition.Retry), QuotaWait: time.Hour,
-		MaxPages: collection.Paging().MaxPages, RepeatEnd: collection.Paging().Repeat == service.RepeatEnd,
+		MaxPages: collection.Paging().MaxPages, PageRows: int64(collection.Limits.PageRows), RepeatEnd: collection.Paging().Repeat == service.RepeatEnd,
 		CountedPages: collection.Paging().Style == service.PagingPage || collection.Paging().Style == service.PagingOffset,
 		CursorTTL:    collection.Paging().CursorTTL, Pools: u.pools.of(o.definition),
 	}

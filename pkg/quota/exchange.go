@@ -94,6 +94,7 @@ func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, repo
 		l.served(report.Spends)
 	}
 	l.refuse(report.Refused)
+	report.Need = l.capped(report.Need)
 	free := l.fit(report.Free, report.Flying)
 	g := Grant{Total: l.s.Total, Clock: Clock{l.now(), l.s.Sets}}
 	if free < report.Need {
@@ -169,19 +170,34 @@ func (l *Ledger) fit(free, flying int64) int64 {
 	return max(0, min(free, l.left(l.s.Latest)-flying))
 }
 
+// capped is what can be reserved for one request: where answers are larger than the limit, each takes all of it.
+func (l *Ledger) capped(need int64) int64 {
+	if usable := l.s.Limit - l.s.HoldBack; l.s.Limit > 0 && usable > 0 && !l.cfg.Foreign {
+		return min(need, usable)
+	}
+	return need
+}
+
 // grant reserves what is needed, and more where there is plenty.
 func (l *Ledger) grant(free *int64, report Report) *Denial {
 	at := l.s.Latest
-	l.reserve(messages.QuotaReservation{Free: *free, Flying: report.Flying})
+	l.reserve(messages.QuotaReservation{Flying: report.Flying})
 	defer func() { l.take("") }()
-	left, missing := l.left(at), report.Need-*free
-	if left >= missing && len(l.s.Reserved) < messages.MaxQuotaReservations {
+	if l.s.Counts != "requests" {
+		l.need = report.Need
+		defer func() { l.need = 0 }()
+	}
+	left := l.left(at)
+	if left >= report.Need && len(l.s.Reserved) < messages.MaxQuotaReservations {
 		const share = 8 // of what is left, for one process: others need some too
-		*free += missing + min(report.Batch, (left-missing)/share)
+		*free = report.Need + min(report.Batch, (left-report.Need)/share)
 		return nil
 	}
+	l.take("")
+	l.reserve(messages.QuotaReservation{Free: *free, Flying: report.Flying})
+	missing := report.Need - *free
 	return &Denial{
-		At: l.next(missing), Soon: l.mayReturn(at, missing) || left >= missing,
+		At: l.next(missing), Soon: l.mayReturn(at, missing) || left >= report.Need,
 		Left: l.shown(at), Limit: l.s.Limit, HoldBack: l.s.HoldBack,
 	}
 }

@@ -35,8 +35,9 @@ const (
 
 // Ledger is a pool's account with the rules by which it is read. Not for concurrent use.
 type Ledger struct {
-	cfg Config
-	s   *messages.QuotaLedger
+	cfg  Config
+	s    *messages.QuotaLedger
+	need int64 // units that one request takes, where it may be more than one; 0: one
 }
 
 // Open reads a stored account by the rules of cfg; nil begins one. The account is changed in place.
@@ -49,7 +50,7 @@ func Open(cfg Config, stored *messages.QuotaLedger) *Ledger {
 	}
 	stored.Counts, stored.Model, stored.HoldBack = cfg.Counts, cfg.Model, cfg.HoldBack
 	stored.Window = max(stored.Window, cfg.Window) // of two definitions the longer one: it forgets nothing that the other needs
-	return &Ledger{cfg, stored}
+	return &Ledger{cfg: cfg, s: stored}
 }
 
 // State is the account as it is stored.

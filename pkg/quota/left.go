@@ -112,14 +112,17 @@ func (l *Ledger) left(at int64) int64 {
 	}
 	left -= l.s.HoldBack + free + flying
 	switch {
-	case left >= 1:
+	case left >= max(1, l.need):
 	case l.free():
 		return unknown
 	case free+flying == 0 && (l.asks(at) || l.disagrees(at)):
-		return 1
+		return max(1, l.need) // of one request
 	}
 	if l.unheard() {
-		return min(left, 1-free-flying)
+		if free+flying > 0 {
+			return min(left, 0)
+		}
+		return min(left, max(1, l.need))
 	}
 	return left
 }
@@ -136,7 +139,7 @@ func (l *Ledger) disagrees(at int64) bool {
 	if _, ok := l.told(at); !ok || l.cfg.Foreign || l.s.Limit == 0 {
 		return false
 	}
-	return min(l.own(at), l.s.Reading.Remaining)-l.s.HoldBack >= 1
+	return min(l.own(at), l.s.Reading.Remaining)-l.s.HoldBack >= max(1, l.need)
 }
 
 // mayReturn tells whether units may be left as soon as what is reserved is given back or answered.
@@ -158,7 +161,7 @@ func (l *Ledger) mayReturn(at, units int64) bool {
 // next is when units will be left, if nobody else spends any: what is reserved counts as spent now.
 func (l *Ledger) next(units int64) time.Time {
 	now := l.s.Latest
-	trial := Ledger{l.cfg, clone(l.s)}
+	trial := Ledger{cfg: l.cfg, s: clone(l.s)}
 	for _, r := range trial.s.Reserved {
 		trial.spend(time.Unix(0, now), time.Unix(0, now), r.Free+r.Flying)
 	}

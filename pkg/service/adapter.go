@@ -24,6 +24,9 @@ type Walk struct {
 	Pages   int    // before this one
 	Rows    int64  // of those pages
 	Claimed Claims // by those pages
+	// Again is asked before each further request of the call, such as one to which a redirect leads: it charges the quotas for it.
+	// The request is not sent when it fails, and its error is returned as it is. Nil: any may be sent. It is not stored.
+	Again func(ctx context.Context) error
 }
 
 // Claims are the largest numbers that the pages of a walk have given of the whole walk; 0: none has given one. The walk does
