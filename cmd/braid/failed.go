@@ -14,7 +14,8 @@ func (a *app) failedCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "failed [ID]", Short: "List the chunks of a query that have failed, with what they ask for", Args: cobra.MaximumNArgs(1),
 		Long: `Lists the chunks that have failed in the query's present run: position, class of the failure, HTTP status, requests that were
-sent for it, what it asks for and what went wrong. Nothing is asked of the service.`,
+sent for it, what it asks for and what went wrong. Of the class split are those that the service refused as too large, that are
+recorded as split, and that this version cannot divide. Nothing is asked of the service.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
 				list, err := s.Failures(cmd.Context(), first(args))
@@ -47,7 +48,15 @@ func (a *app) printFailures(list *messages.Failures) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if !list.State.Active() {
+	again := false
+	for _, f := range list.Failures {
+		if f.Class != messages.ClassSplit {
+			again = true
+		} else {
+			a.line("split", "running chunk %s again changes nothing; %s", f.Position, f.Hint)
+		}
+	}
+	if again && !list.State.Active() {
 		a.line("again", "braid retry %s --failed%s", list.Query, a.whereHint())
 	}
 	return nil

@@ -48,6 +48,9 @@ With --exit-code the command ends with the code that a run would most probably e
 				return err
 			}
 			a.askInFlight(p.spec)
+			if err := k.spend.apply(a, p.spec); err != nil {
+				return err
+			}
 			if k.wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
@@ -203,6 +206,7 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 			words = append(words, "--"+given.name+"=false")
 		}
 	}
+	words = append(words, k.spend.words(a)...)
 	for _, service := range slices.Sorted(maps.Keys(a.serviceURL)) {
 		if a.origins["service-url"] == settings.FromFlag {
 			words = append(words, "--service-url", quoteArg(service+"="+a.serviceURL[service]))

@@ -22,6 +22,7 @@ type asked struct {
 	format string
 	wait   bool
 	full   bool // asks for all, whatever the query's since could go on from
+	spend  spending
 }
 
 func (k *asked) flags(a *app, cmd *cobra.Command) {
@@ -30,6 +31,7 @@ func (k *asked) flags(a *app, cmd *cobra.Command) {
 	flags.StringVar(&k.format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.tableOnlyFlagOn(flags)
 	flags.BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
+	k.spend.flags(flags, "stop after this many requests, resumable (default: any number)")
 	a.postgresFlagsOn(flags)
 	k.given.flags(a, cmd)
 }

@@ -37,7 +37,7 @@ type goOn struct {
 	wait   bool
 	again  func(ctx context.Context, s *session, id string, again *query.Resumption) (*messages.Query, error)
 
-	maxRequests int64
+	spend spending
 }
 
 func (a *app) goOnFlagsOn(cmd *cobra.Command, how *goOn) {
@@ -47,7 +47,7 @@ func (a *app) goOnFlagsOn(cmd *cobra.Command, how *goOn) {
 	a.emptyFlagOn(flags)
 	a.tableOnlyFlagOn(flags)
 	a.postgresFlagsOn(flags)
-	flags.Int64Var(&how.maxRequests, "max-requests", 0, "a new budget of requests, after which the query stops (default: one of the old size, if there was one)")
+	how.spend.flags(flags, "a new budget of requests, after which the query stops (default: one of the old size, if there was one)")
 	flags.BoolVar(&how.wait, "wait", false, "wait out quota pauses and interruptions")
 	a.embeddedFlagsOn(flags)
 }
@@ -63,15 +63,13 @@ func (a *app) goOn(cmd *cobra.Command, id string, how *goOn) error {
 	if a.origins["service-url"] == settings.FromFlag {
 		a.line("note", "--service-url is not used: a query keeps the address that it was begun with")
 	}
-	again := &query.Resumption{WaitUpTo: new(time.Duration)}
+	again, err := how.spend.given(a, false)
+	if err != nil {
+		return err
+	}
+	again.WaitUpTo = new(time.Duration)
 	if how.wait {
 		*again.WaitUpTo = forever
-	}
-	if cmd.Flags().Changed("max-requests") {
-		if err := query.CheckBound(how.maxRequests, query.MaxRequests); err != nil {
-			return usage("--max-requests: %w", err)
-		}
-		again.MaxRequests = &how.maxRequests
 	}
 	return a.resume(cmd.Context(), id, targets, how, again)
 }

@@ -56,6 +56,9 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 				return err
 			}
 			a.askInFlight(p.spec)
+			if err := k.spend.apply(a, p.spec); err != nil {
+				return err
+			}
 			if err := k.askFull(p.spec); err != nil {
 				return err
 			}

@@ -140,6 +140,12 @@ func (o *ResumeOptions) applyTo(q *messages.Query) {
 	if o.MaxRequests != nil {
 		q.MaxRequests = *o.MaxRequests
 	}
+	if o.HoldBack != nil {
+		q.HoldBack = o.HoldBack
+	}
+	if o.OnFailure != "" {
+		q.OnFailure = string(o.OnFailure)
+	}
 	q.BudgetSpent = 0
 }
 

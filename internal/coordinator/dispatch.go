@@ -143,7 +143,7 @@ func (e *indivisible) Error() string {
 
 func (e *indivisible) failure() *messages.Failure {
 	return &messages.Failure{
-		Class: "split", Message: messages.Text(e.Error()),
+		Class: messages.ClassSplit, Message: messages.Text(e.Error()),
 		Hint: "finish the query with the version that began it, or ask for less in one request: raise max_chunks, or narrow the query",
 	}
 }

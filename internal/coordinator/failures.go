@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/braidhq/braid/pkg/messages"
@@ -20,12 +21,12 @@ func (c *Coordinator) Failures(ctx context.Context, id string) (*messages.Failur
 	if err != nil {
 		return nil, err
 	}
-	failed, _, err := c.failed(ctx, q)
+	failed, splits, _, err := c.failed(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	list := &messages.Failures{V: messages.Version, Query: q.ID, State: q.State, Failures: []messages.FailedChunk{}}
-	if len(failed) == 0 {
+	if len(failed)+len(splits) == 0 {
 		return list, nil
 	}
 	p, err := c.open(ctx, q)
@@ -42,7 +43,34 @@ func (c *Coordinator) Failures(ctx context.Context, id string) (*messages.Failur
 		}
 		list.Failures = append(list.Failures, one)
 	}
+	for h, cut := range p.indivisible(splits) {
+		f := cut.failure()
+		list.Failures = append(list.Failures, messages.FailedChunk{
+			Position: h.Position, Class: f.Class, Message: f.Message, Hint: f.Hint, Asks: messages.Text(cut.asks),
+			Requests: h.Requests, Run: h.Run, Worker: h.Worker, At: h.Finished,
+		})
+	}
+	slices.SortFunc(list.Failures, func(a, b messages.FailedChunk) int { return a.Position.Compare(b.Position) })
 	return list, nil
+}
+
+// indivisible gives of the positions that are recorded as split those whose chunks this build cannot divide. Of a nil plan it is not
+// known.
+func (p *pinned) indivisible(splits []*messages.ResultHeader) iter.Seq2[*messages.ResultHeader, *indivisible] {
+	return func(yield func(*messages.ResultHeader, *indivisible) bool) {
+		if p == nil {
+			return
+		}
+		for _, h := range splits {
+			chunk, ok := p.chunkAt(h.Position)
+			if !ok {
+				continue // of a parent that cannot be divided
+			}
+			if _, ok := p.split(chunk); !ok && !yield(h, &indivisible{h.Position, planner.Describe(chunk)}) {
+				return
+			}
+		}
+	}
 }
 
 // asks says what the chunk of a position asks for; "" when the plan has no such position.
@@ -75,17 +103,18 @@ func (p *pinned) chunkAt(at messages.Position) (planner.Chunk, bool) {
 	return planner.Chunk{}, false
 }
 
-// failed reads the failures of the present run that count, the lowest position first, and what is complete beside them.
-func (c *Coordinator) failed(ctx context.Context, q *messages.Query) ([]*messages.ResultHeader, *resume.Completion, error) {
+// failed reads the failures of the present run that count and the splits of all runs, the lowest position first, and what is
+// complete beside them.
+func (c *Coordinator) failed(ctx context.Context, q *messages.Query) (list, splits []*messages.ResultHeader, done *resume.Completion, err error) {
 	run := resume.NewRun(q.ID, q.Run, q.Chunks, resume.Limits{})
 	found := map[messages.Position]*messages.ResultHeader{}
-	err := readAll(ctx, func(ctx context.Context, news, caughtUp func()) error {
+	err = readAll(ctx, func(ctx context.Context, news, caughtUp func()) error {
 		return c.ports.Results.TrackResults(ctx, q.ID, func(h *messages.ResultHeader) {
 			news()
 			if h.Position.Index() >= q.Chunks {
 				return
 			}
-			if kept := run.Result(h); kept && h.Failure != nil {
+			if kept := run.Result(h); kept && (h.Failure != nil || h.Outcome == messages.OutcomeSplit) {
 				found[h.Position] = h
 			} else {
 				delete(found, h.Position)
@@ -93,16 +122,20 @@ func (c *Coordinator) failed(ctx context.Context, q *messages.Query) ([]*message
 		}, func(messages.Position, error) { news() }, caughtUp)
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("failures of %s: %w", q.ID, err)
+		return nil, nil, nil, fmt.Errorf("failures of %s: %w", q.ID, err)
 	}
-	var list []*messages.ResultHeader
 	for p, h := range found {
-		if run.Counts(p) {
+		switch {
+		case h.Failure == nil:
+			splits = append(splits, h)
+		case run.Counts(p):
 			list = append(list, h)
 		}
 	}
-	slices.SortFunc(list, func(a, b *messages.ResultHeader) int { return a.Position.Compare(b.Position) })
-	return list, run.Completion(), nil
+	byPosition := func(a, b *messages.ResultHeader) int { return a.Position.Compare(b.Position) }
+	slices.SortFunc(list, byPosition)
+	slices.SortFunc(splits, byPosition)
+	return list, splits, run.Completion(), nil
 }
 
 // Retry runs the failed chunks of a query again, and nothing else that has no result. An active query is an error that wraps
@@ -116,11 +149,14 @@ func (c *Coordinator) Retry(ctx context.Context, id string, opts ResumeOptions) 
 		if q.State.Active() || q.State == messages.Complete {
 			return q, fmt.Errorf("retry %s: %w: it is %s", id, query.ErrState, q.State)
 		}
-		failed, done, err := c.failed(ctx, q)
+		failed, splits, done, err := c.failed(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		if len(failed) == 0 {
+			if err := c.notDivided(ctx, q, splits); err != nil {
+				return q, err
+			}
 			return q, fmt.Errorf("retry %s: %w: none of its chunks has failed; braid resume runs what has no result", id, query.ErrState)
 		}
 		only, err := onlyOf(q, failed, done)
@@ -132,6 +168,22 @@ func (c *Coordinator) Retry(ctx context.Context, id string, opts ResumeOptions) 
 			return s.query, err
 		}
 	}
+}
+
+// notDivided says what can be done about chunks that no retry helps: the service has refused them as too large, which is recorded,
+// and this build cannot divide them.
+func (c *Coordinator) notDivided(ctx context.Context, q *messages.Query, splits []*messages.ResultHeader) error {
+	if len(splits) == 0 {
+		return nil
+	}
+	p, err := c.open(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, cut := range p.indivisible(splits) {
+		return fmt.Errorf("retry %s: %w: %w, so that running it again changes nothing; %s", q.ID, query.ErrState, cut, cut.failure().Hint)
+	}
+	return nil
 }
 
 // onlyOf gives the positions that a retry is limited to; none when nothing else is missing, or when the query goes in order and
@@ -158,7 +210,7 @@ func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, on
 	if opts != nil {
 		opts.applyTo(&q)
 	}
-	p, err := c.open(ctx, s.query)
+	p, err := c.open(ctx, &q)
 	if err != nil {
 		return s, err
 	}

@@ -83,6 +83,12 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	if err != nil {
 		return nil, err
 	}
+	if q.HoldBack != nil {
+		spec.Run.HoldBack = *q.HoldBack
+	}
+	if q.OnFailure != "" {
+		spec.Run.OnFailure = query.OnFailure(q.OnFailure)
+	}
 	definition, err := c.ports.Services.Definition(ctx, q.Definition)
 	if err != nil {
 		return nil, err

@@ -283,6 +283,17 @@ func TestASplitThatCannotBeCarriedOutFailsTheQuery(t *testing.T) {
 		if stop.Position != "1" || stop.Class != "split" || !strings.Contains(stop.Reason, "s01") || stop.Hint == "" {
 			t.Errorf("run %d failed because of %+v", run, stop)
 		}
+		list, err := c.Failures(t.Context(), q.ID)
+		if err != nil || len(list.Failures) != 1 {
+			t.Fatalf("run %d: failures %+v, %v", run, list, err)
+		}
+		if f := list.Failures[0]; f.Position != "1" || f.Class != messages.ClassSplit || !strings.Contains(f.Asks, "s01") || f.Message != stop.Reason || f.Hint == "" || f.At.IsZero() {
+			t.Errorf("run %d: listed as %+v", run, f)
+		}
+		_, err = c.Retry(t.Context(), q.ID, coordinator.ResumeOptions{})
+		if !errors.Is(err, query.ErrState) || !strings.Contains(err.Error(), "changes nothing") || !strings.Contains(err.Error(), stop.Hint) {
+			t.Errorf("run %d: its retry says %v", run, err)
+		}
 		if run == 1 {
 			r.resume(c, q.ID)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -161,7 +160,7 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if body.Failed {
 		run = a.ports.Commands.Retry
 	}
-	q, err := run(ctx, id, &query.Resumption{WaitUpTo: (*time.Duration)(body.WaitUpTo), MaxRequests: body.MaxRequests})
+	q, err := run(ctx, id, body.Resumption())
 	return a.changed("resume query", q, err)
 }
 

@@ -306,13 +306,12 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
 	defer cancel()
 	a.mu.Lock()
-	now := a.w.ports.Now()
-	if over(now, a.until) {
+	begun, clock, heard := a.w.ports.Now(), a.clock, a.heard
+	if over(begun, a.until) {
 		a.terms++ // what was taken and is not sent yet is lost
 	}
 	report := quota.Report{
 		Spends: a.spends, Readings: a.readings, Refused: a.refused, Free: a.free, Flying: a.flying, Need: need, Batch: unitsAtOnce * max(1, need),
-		Clock: a.clock.After(now.Sub(a.heard)),
 	}
 	if need == 0 && !a.asked {
 		report.Free = 0 // others may need them
@@ -323,7 +322,10 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 
 	var grant quota.Grant
 	var state *messages.QuotaLedger
+	now := begun
 	err := a.w.ports.Quotas.UpdateQuota(ctx, a.cfg.Pool, a.cfg.Owner, func(have *messages.QuotaLedger) *messages.QuotaLedger {
+		now = a.w.ports.Now() // after the account was read: its clock, as it stands there, is not later than that
+		report.Clock = clock.After(now.Sub(heard))
 		l := quota.Open(a.cfg, have)
 		grant = l.Exchange(now, a.holder, a.term, report)
 		state = l.State()
@@ -331,7 +333,7 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.renew = now.Add(a.term / renewals)
+	a.renew = begun.Add(a.term / renewals)
 	if err != nil {
 		a.free += kept
 		a.spends = append(report.Spends, a.spends...)
@@ -339,10 +341,10 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 		if a.refused.Before(report.Refused) {
 			a.refused = report.Refused
 		}
-		a.forgetOld(now)
+		a.forgetOld(begun)
 		return nil, err
 	}
-	a.free, a.total, a.known, a.until = grant.Free+a.free, grant.Total, state, now.Add(a.term)
+	a.free, a.total, a.known, a.until = grant.Free+a.free, grant.Total, state, begun.Add(a.term)
 	a.clock, a.heard = grant.Clock, now
 	if need > 0 {
 		a.denial, a.deniedAt, a.deniedOf = grant.Denied, now, need

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// ClassSplit is the class of a chunk that is recorded as split and cannot be divided: it failed in no request, and none mends it.
+const ClassSplit = "split"
+
 // Failures lists the chunks of a query's present run that have failed.
 type Failures struct {
 	V        int           `json:"v"`

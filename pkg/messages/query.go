@@ -70,6 +70,8 @@ type Query struct {
 	WaitUpTo    time.Duration `json:"wait_up_to_ns"`               // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
 	MaxRequests int64         `json:"max_requests,omitempty"`      // the user's budget of requests; 0: none
 	BudgetSpent int64         `json:"budget_spent,omitempty"`      // of it, by runs since it was given
+	HoldBack    *int64        `json:"hold_back,omitempty"`         // requests of each quota that its runs leave for others from now on; nil: as its spec says
+	OnFailure   string        `json:"on_failure,omitempty"`        // stop or finish, from now on; empty: as its spec says
 	InFlight    int           `json:"in_flight,omitempty"`         // requests in flight that the query asked for; 0: as the service says
 	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
@@ -102,6 +104,8 @@ func (m *Query) Validate() error {
 		checkText("url", m.URL),
 		checkCount("max_requests", m.MaxRequests),
 		checkCount("budget_spent", m.BudgetSpent),
+		field("hold_back", m.checkHoldBack()),
+		checkText("on_failure", m.OnFailure),
 		checkCount("in_flight", int64(m.InFlight)),
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
@@ -114,6 +118,13 @@ func (m *Query) Validate() error {
 
 // MaxOnlyBytes bounds the text of the positions that a run may be limited to: the record holds all of them.
 const MaxOnlyBytes = 24 << 10
+
+func (m *Query) checkHoldBack() error {
+	if m.HoldBack == nil {
+		return nil
+	}
+	return checkCount("units", *m.HoldBack)
+}
 
 func (m *Query) checkOnly() error {
 	size := 0

@@ -74,7 +74,7 @@ type Denial struct {
 const MostRefused = 24 * time.Hour
 
 // Exchange books what holder reports, and reserves what it needs until term is over. A holder reports its own spends once. What
-// stands reserved for it is replaced. All times of the report but Clock are of the holder's own clock, which says now; where they
+// stands reserved for it is replaced. now is read after the account was: else a clock that is followed would run fast. All times of the report but Clock are of the holder's own clock, which says now; where they
 // have a monotonic reading, a jump of its wall clock changes nothing.
 func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, report Report) Grant {
 	l.follow(now, report.Clock)

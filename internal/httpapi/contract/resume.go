@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -24,6 +25,15 @@ type Resume struct {
 	Failed bool `json:"failed,omitempty" doc:"Run again only the chunks that have failed; left out: all that has no result"`
 	// MaxRequests is the budget of requests from now on; nil: a new one of the old size.
 	MaxRequests *int64 `json:"max_requests,omitempty" minimum:"1" doc:"Budget of requests from now on; left out: a new one of the old size, if there was one"`
+	// HoldBack is how many requests of each quota are left for others from now on; nil: as before.
+	HoldBack *int64 `json:"hold_back,omitempty" minimum:"0" doc:"Requests of each quota that are left for others from now on; left out: as before"`
+	// OnFailure says what becomes of the other chunks when one has failed for good; empty: as before.
+	OnFailure query.OnFailure `json:"on_failure,omitempty" enum:"stop,finish" doc:"What becomes of the other chunks when one has failed; left out: as before"`
+}
+
+// Resumption is what changes for the query.
+func (r *Resume) Resumption() *query.Resumption {
+	return &query.Resumption{WaitUpTo: (*time.Duration)(r.WaitUpTo), MaxRequests: r.MaxRequests, HoldBack: r.HoldBack, OnFailure: r.OnFailure}
 }
 
 // DecodeResume reads the body of a resume; none at all is the zero Resume.
@@ -37,10 +47,8 @@ func DecodeResume(data []byte) (*Resume, error) {
 	if err := decoder.Decode(r); err != nil {
 		return nil, fmt.Errorf("decode resume: %w", err)
 	}
-	if r.MaxRequests != nil {
-		if err := query.CheckBound(*r.MaxRequests, query.MaxRequests); err != nil {
-			return nil, fmt.Errorf("decode resume: max_requests: %w", err)
-		}
+	if err := r.Resumption().Validate(); err != nil {
+		return nil, fmt.Errorf("decode resume: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("decode resume: data after the body")
