@@ -236,3 +236,43 @@ func TestTheRequestsOfAnAdapterAreItsOwnAffair(t *testing.T) {
 		}
 	}
 }
+
+func TestAPlanReckonsWithWhatIsLeft(t *testing.T) {
+	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	type want struct{ windows, waited int64 }
+	for name, test := range map[string]struct {
+		left     int64
+		holdBack int64
+		updated  time.Duration // before now, of the newest spend
+		want     want
+	}{
+		"all of it":                    {100, 0, time.Hour, want{2, 3500}},
+		"enough":                       {150, 0, 0, want{1, 0}},
+		"enough, and none of it spare": {150, 1, 0, want{2, 3500}},
+		"some":                         {30, 0, 0, want{3, 7000}},
+		"none, just spent":             {0, 0, 0, want{3, 7000}},
+		"none, spent long ago":         {0, 0, 50 * time.Minute, want{3, 4000}},
+		"less than is held back":       {5, 10, 50 * time.Minute, want{3, 4000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limit := max(100, test.left)
+			spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", Run: query.Run{HoldBack: test.holdBack}, Values: service.Values{"time": {"2024-01-01", "2024-01-10"}}}
+			for i := range 150 {
+				spec.Values["site"] = append(spec.Values["site"], fmt.Sprint(i))
+			}
+			s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{Now: now, Standing: func(*service.Definition, string) (*messages.QuotaStanding, messages.Unknown) {
+				return &messages.QuotaStanding{Pool: "rivers", Counts: "requests", Model: "rolling", Limit: limit, Observed: true, Left: test.left, Window: 3600, Updated: now.Add(-test.updated)}, ""
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := s.Quotas[0]
+			if q.Left == nil || *q.Left != test.left || q.HoldBack != test.holdBack || q.Windows != test.want.windows {
+				t.Errorf("%+v", q)
+			}
+			if diff := s.Waited - test.want.waited; diff < -200 || diff > 200 {
+				t.Errorf("it waits for %d s, want about %d", s.Waited, test.want.waited)
+			}
+		})
+	}
+}

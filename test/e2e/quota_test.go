@@ -199,3 +199,33 @@ func TestABudgetStopsInsideAWalkAndGoesOnBehindItsPages(t *testing.T) {
 		t.Errorf("%d requests, want %d", seen.Requests, all)
 	}
 }
+
+// Redirects, retries and pages are each charged before they are sent, and so the pool's count is the service's.
+func TestThePoolCountsWhatTheServiceCounts(t *testing.T) {
+	t.Parallel()
+	const window = "{shared: {limit: 1000, window: 10m}}"
+	busy := simulator.Config{Latency: 10 * time.Millisecond, PageRows: 100, Faults: []simulator.Fault{
+		{Kind: simulator.FaultRedirectLoop, Rate: 0.3, Attempts: 2}, {Kind: simulator.Fault503, Rate: 0.1, Attempts: 2},
+	}}
+	up := newUpstream(t, busy)
+	d := meteredDesk(t, up, "quotas: "+window, "rivers")
+	d.run("run", d.of("rivers", "q.yaml", 12, 12), "-o", "out.csv").mustExit(t, 0)
+	seen := up.Counters()
+	var list messages.QuotaList
+	if err := json.Unmarshal([]byte(d.run("quota", "--json").mustExit(t, 0).stdout), &list); err != nil || len(list.Quotas) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if spent := list.Quotas[0].Limit - list.Quotas[0].Left; spent != seen.Requests || seen.Faults[simulator.FaultRedirectLoop] == 0 || seen.Faults[simulator.Fault503] == 0 {
+		t.Errorf("the pool counts %d requests and the service %d, with faults %v", spent, seen.Requests, seen.Faults)
+	}
+	// A redirect is not followed without a unit for it.
+	const limit = 10
+	busy.Quota = simulator.Quota{Limit: limit, Window: 10 * time.Minute}
+	up.Reset()
+	up.change(t, func(c *simulator.Config) { *c = busy })
+	d = meteredDesk(t, up, "quotas: {shared: {limit: 10, window: 10m}}", "rivers")
+	d.run("run", d.of("rivers", "q.yaml", 12, 12), "-o", "out.csv").mustExit(t, 75)
+	if seen := up.Counters(); seen.Refused != 0 || seen.Requests > limit {
+		t.Errorf("%d requests and %d refusals, want at most %d and none", seen.Requests, seen.Refused, limit)
+	}
+}
