@@ -63,7 +63,7 @@ func TestAReservationThatWasOverIsNotSpent(t *testing.T) {
 		}
 		other.Store(now().UnixNano())
 	}
-	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
+	script := testkit.NewScript(func(_ context.Context, _ testkit.Call) (service.Page, error) {
 		sent.Store(now().UnixNano())
 		return testkit.Rows("a", 0, 1, ""), nil
 	})
@@ -109,7 +109,7 @@ func TestAPoolOfRowsIsOverspentByNoMoreThanAnswersExceedTheLargestBefore(t *test
 			t.Parallel()
 			r := newRig(t, 4, 10*time.Second)
 			var rows atomic.Int64
-			script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
+			script := testkit.NewScript(func(_ context.Context, _ testkit.Call) (service.Page, error) {
 				rows.Add(test.rows)
 				return testkit.Rows("a", 0, int(test.rows), ""), nil
 			})
