@@ -14,8 +14,8 @@ import (
 
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
-	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
-	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, opts.InFlight, opts.Now)
+	opts := PlanOptions{InFlight: c.cfg.InFlight, DefaultInFlight: c.cfg.DefaultInFlight, Now: c.ports.Now()}
+	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -24,9 +24,10 @@ func (c *Coordinator) Plan(spec *query.Spec) (*messages.PlanSummary, error) {
 
 // PlanOptions is what a plan's summary depends on beside the query.
 type PlanOptions struct {
-	InFlight int       // an explicit number of requests at a time, or 0
-	Lanes    int       // most chunks at a time that all workers together take; 0: not known
-	Now      time.Time // for the estimate of an interval without an end
+	InFlight        messages.InFlight // the operator's number of requests at a time, or 0
+	DefaultInFlight messages.InFlight // where the query asks for none, or 0
+	Lanes           int               // most chunks at a time that all workers together take; 0: not known
+	Now             time.Time         // for the estimate of an interval without an end
 	// HasKey tells whether requests of the service will carry a credential. Nil: it is the workers' to know.
 	HasKey func(*service.Definition) bool
 	// Adapters are those that are compiled in, by the name that definitions give.
@@ -36,7 +37,7 @@ type PlanOptions struct {
 
 // Plan checks and plans a query without a coordinator: nothing is stored or sent.
 func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
-	definition, p, err := plan(definitions, opts.Library, opts.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(definitions, opts.Library, opts.Adapters, spec, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +50,9 @@ func (p *pinned) summary(definition []byte, opts PlanOptions) (*messages.PlanSum
 		return nil, err
 	}
 	limits := p.collection.Limits
+	slots := resolveInFlight(opts.InFlight, p.spec.Run.InFlight, opts.DefaultInFlight, p.definition.Limits.InFlight).Slots(p.plan.Len())
 	s := &messages.PlanSummary{
-		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: p.slots,
+		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: slots,
 		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, RequestLimit: limits.RequestBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
 		MaxRows: p.spec.MaxRows, Definition: service.Digest(definition),
 	}

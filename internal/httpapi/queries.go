@@ -161,7 +161,10 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if body.Failed {
 		run = a.ports.Commands.Retry
 	}
-	q, err := run(ctx, id, &query.Resumption{WaitUpTo: (*time.Duration)(body.WaitUpTo), MaxRequests: body.MaxRequests})
+	q, err := run(ctx, id, &query.Resumption{
+		WaitUpTo: (*time.Duration)(body.WaitUpTo), MaxRequests: body.MaxRequests,
+		InFlight: body.InFlight, Priority: body.Priority, Weight: body.Weight,
+	})
 	return a.changed("resume query", q, err)
 }
 

@@ -67,10 +67,11 @@ type Query struct {
 	URL         string        `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
-	WaitUpTo    time.Duration `json:"wait_up_to_ns"`               // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
-	MaxRequests int64         `json:"max_requests,omitempty"`      // the user's budget of requests; 0: none
-	BudgetSpent int64         `json:"budget_spent,omitempty"`      // of it, by runs since it was given
-	InFlight    int           `json:"in_flight,omitempty"`         // requests in flight that the query asked for; 0: as the service says
+	WaitUpTo    time.Duration `json:"wait_up_to_ns"`          // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	MaxRequests int64         `json:"max_requests,omitempty"` // the user's budget of requests; 0: none
+	BudgetSpent int64         `json:"budget_spent,omitempty"` // of it, by runs since it was given
+	InFlight    InFlight      `json:"in_flight,omitempty"`    // requests in flight that the query asked for, or its last resume; 0: as the service says
+	Rank                      // among the queries of its service
 	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
 	MaxRows     int64         `json:"max_rows,omitempty"`          // the table has no more rows than these, the first ones; 0: all
@@ -102,7 +103,8 @@ func (m *Query) Validate() error {
 		checkText("url", m.URL),
 		checkCount("max_requests", m.MaxRequests),
 		checkCount("budget_spent", m.BudgetSpent),
-		checkCount("in_flight", int64(m.InFlight)),
+		field("in_flight", m.InFlight.Check()),
+		m.Rank.Check(),
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
 		checkRun(m.Run),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
 
@@ -24,6 +25,10 @@ type Resume struct {
 	Failed bool `json:"failed,omitempty" doc:"Run again only the chunks that have failed; left out: all that has no result"`
 	// MaxRequests is the budget of requests from now on; nil: a new one of the old size.
 	MaxRequests *int64 `json:"max_requests,omitempty" minimum:"1" doc:"Budget of requests from now on; left out: a new one of the old size, if there was one"`
+	// InFlight, Priority and Weight are how the query asks to stand at its service from now on; nil: as before.
+	InFlight *messages.InFlight `json:"in_flight,omitempty" doc:"Requests in flight at a time, over all workers, or unbounded; left out: as before"`
+	Priority *int               `json:"priority,omitempty" minimum:"-10" maximum:"10" doc:"While a query has work to give out, those of lower priority at its service get nothing; left out: as before"`
+	Weight   *int               `json:"weight,omitempty" minimum:"1" maximum:"100" doc:"Weight of the query's share among those of its priority at its service; left out: as before"`
 }
 
 // DecodeResume reads the body of a resume; none at all is the zero Resume.
@@ -42,8 +47,28 @@ func DecodeResume(data []byte) (*Resume, error) {
 			return nil, fmt.Errorf("decode resume: max_requests: %w", err)
 		}
 	}
+	if err := r.checkStanding(); err != nil {
+		return nil, fmt.Errorf("decode resume: %w", err)
+	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("decode resume: data after the body")
 	}
 	return r, nil
+}
+
+func (r *Resume) checkStanding() error {
+	if r.InFlight != nil && *r.InFlight == 0 { // any other was checked when it was read
+		return fmt.Errorf("in_flight: %w", messages.ErrInFlight)
+	}
+	if r.Priority != nil {
+		if err := messages.CheckPriority(*r.Priority); err != nil {
+			return fmt.Errorf("priority: %w", err)
+		}
+	}
+	if r.Weight != nil {
+		if err := messages.CheckWeight(*r.Weight); err != nil {
+			return fmt.Errorf("weight: %w", err)
+		}
+	}
+	return nil
 }

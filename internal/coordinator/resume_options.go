@@ -1,0 +1,58 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/braidhq/braid/pkg/messages"
+	"github.com/braidhq/braid/pkg/query"
+)
+
+// ResumeOptions of a resume.
+type ResumeOptions query.Resumption
+
+// applyTo makes the record that of a further run.
+func (o *ResumeOptions) applyTo(q *messages.Query) {
+	o.applyWhileRunning(q)
+	if o.MaxRequests != nil {
+		q.MaxRequests = *o.MaxRequests
+	}
+	q.BudgetSpent = 0
+}
+
+// applyWhileRunning changes what may change while the query runs; its budget is the one that the run began with. It tells whether anything did.
+func (o *ResumeOptions) applyWhileRunning(q *messages.Query) (changed bool) {
+	if o == nil {
+		return false
+	}
+	before := *q
+	if o.WaitUpTo != nil {
+		q.WaitUpTo = *o.WaitUpTo
+	}
+	if o.InFlight != nil {
+		q.InFlight = *o.InFlight
+	}
+	if o.Priority != nil {
+		q.Priority = *o.Priority
+	}
+	if o.Weight != nil {
+		q.Weight = query.Run{Weight: *o.Weight}.Rank().Weight
+	}
+	return q.WaitUpTo != before.WaitUpTo || q.InFlight != before.InFlight || q.Rank != before.Rank
+}
+
+// check refuses numbers that are out of bounds; the error wraps query.ErrInvalid.
+func (o *ResumeOptions) check() error {
+	q := messages.Query{}
+	o.applyTo(&q)
+	err := q.InFlight.Check()
+	if err != nil {
+		return fmt.Errorf("%w: in_flight: %w", query.ErrInvalid, err)
+	}
+	if err = q.Rank.Check(); err == nil && o.Weight != nil {
+		err = messages.CheckWeight(*o.Weight)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", query.ErrInvalid, err)
+	}
+	return nil
+}
