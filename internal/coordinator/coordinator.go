@@ -80,7 +80,7 @@ func New(cfg Config, ports Ports) (*Coordinator, error) {
 
 // Run leads whenever it holds the leader's slot, until ctx ends, and then returns nil.
 func (c *Coordinator) Run(ctx context.Context) error {
-	seat, err := lease.New(c.ports.Leader, "coordinator", lease.Config{
+	seat, err := lease.New(c.ports.Leader, lease.Name{Service: "coordinator"}, lease.Config{
 		Slots: 1, Holder: c.cfg.ID, TTL: c.cfg.LeaderTTL,
 		OnError: func(err error) { c.log.Warn("leader's slot", "error", err) },
 	})

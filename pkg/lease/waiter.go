@@ -91,6 +91,7 @@ func (s *Semaphore) match() {
 	for len(s.queue) > 0 {
 		index, ok := s.pick()
 		if !ok {
+			s.awaitRise()
 			return
 		}
 		w := s.queue[0]
@@ -103,11 +104,12 @@ func (s *Semaphore) match() {
 
 // pick chooses at random among the slots that seem free, so that processes rarely meet. The caller holds mu.
 func (s *Semaphore) pick() (chosen int, ok bool) {
-	if s.inUse() >= s.slots {
+	allowed := s.allowed()
+	if s.inUse() >= allowed {
 		return 0, false
 	}
 	free := 0
-	for index := range s.slots {
+	for index := range allowed {
 		if v := s.views[index]; v != nil && (v.held || v.busy) {
 			continue
 		}
