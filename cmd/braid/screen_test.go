@@ -278,6 +278,9 @@ func TestAPlanReadsTheSettingsThatARunReads(t *testing.T) {
 		"query file":         {nil, "in_flight: 6", "7", nil, 7},
 		"settings file":      {nil, "in_flight: 6", "", nil, 6},
 		"definition":         {nil, "", "", nil, 64},
+		"unbounded":          {map[string]string{"BRAID_IN_FLIGHT": "Unbounded"}, "in_flight: 6", "7", nil, 1}, // as many as the plan has chunks
+		"unbounded query":    {nil, "in_flight: 6", "UNBOUNDED", nil, 1},
+		"unbounded settings": {nil, "in_flight: unbounded", "", nil, 1},
 		"workers at a time":  {map[string]string{"BRAID_CONCURRENCY": "5"}, "workers: 3", "", nil, 15},
 		"workers from a far": {map[string]string{"BRAID_CONCURRENCY": "5"}, "listen: 127.0.0.1:0", "", nil, 64},
 	} {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strconv"
@@ -70,31 +69,8 @@ func vectorCases[C any](t *testing.T, kind string, least int) []C {
 // inFlight is the number that a run would ask for: the query's own is what its file says, 0 for nothing.
 func inFlight(t *testing.T, args []string, env map[string]string, file string, queryFile messages.InFlight) (messages.InFlight, error) {
 	t.Helper()
-	home := t.TempDir()
-	a := &app{getenv: func(name string) string {
-		if name == "HOME" {
-			return home
-		}
-		return env[name]
-	}, stdout: io.Discard, stderr: io.Discard}
-	if file != "" {
-		a.config = home + "/config.yaml"
-		if err := os.WriteFile(a.config, []byte(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, "--config", a.config)
-	}
-	cmd, rest, err := a.root().Find(append([]string{"run"}, args...))
+	a, err := withSettings(t, "run", args, env, file)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.ParseFlags(rest); err != nil {
-		return 0, err
-	}
-	if err := a.setUp(cmd); err != nil {
-		return 0, err
-	}
-	if err := a.checkEmbedded(); err != nil {
 		return 0, err
 	}
 	spec := &query.Spec{Run: query.Run{InFlight: queryFile}}
@@ -123,6 +99,12 @@ func TestTheNumberOfRequestsAtATimeIsThatOfTheStrongestSource(t *testing.T) {
 		{nil, nil, file, 0, 6},
 		{nil, nil, "", 7, 7},
 		{nil, nil, "", 0, 0}, // the definition's
+		{[]string{"--in-flight=unbounded"}, env, file, 7, messages.Unbounded},
+		{[]string{"--in-flight=1"}, map[string]string{"BRAID_IN_FLIGHT": "unbounded"}, "in_flight: unbounded\n", messages.Unbounded, 1},
+		{nil, map[string]string{"BRAID_IN_FLIGHT": " Unbounded\n"}, file, 7, messages.Unbounded},
+		{nil, map[string]string{"BRAID_IN_FLIGHT": " \t"}, file, messages.Unbounded, messages.Unbounded},
+		{nil, nil, "in_flight: UNBOUNDED\n", 7, 7},
+		{nil, nil, "in_flight: UNBOUNDED\n", 0, messages.Unbounded},
 	} {
 		if got, err := inFlight(t, c.args, c.env, c.file, c.query); err != nil || got != c.want {
 			t.Errorf("flags %v, environment %v, settings %q, query %s: %s, %v, want %s", c.args, c.env, c.file, c.query, got, err, c.want)

@@ -175,6 +175,23 @@ func TestACapacityHasSlotsOfItsOwn(t *testing.T) {
 	})
 }
 
+func TestACapBeyondAllNeedTouchesFewSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := lease.NewMemory(0)
+		s := start(t, store, lease.MaxSlots, "w")
+		for range 1000 {
+			slot := leasetest.MustAcquire(t, s)
+			if slot.Index() >= 64 {
+				t.Fatalf("slot %d with one in use", slot.Index())
+			}
+			leasetest.MustRelease(t, slot)
+		}
+		if n := granted(t, s, 500)(); n != 500 {
+			t.Errorf("%d slots of 500", n)
+		}
+	})
+}
+
 func TestNamesOfSlotsAreTold(t *testing.T) {
 	for _, c := range []struct {
 		name lease.Name
