@@ -63,7 +63,8 @@ type Coordinator struct {
 	ports Ports
 	log   *slog.Logger
 
-	shares *shares
+	shares    *shares
+	resolving chan struct{} // holds one: whoever resolves the slots of a service
 }
 
 // New makes a coordinator.
@@ -75,7 +76,7 @@ func New(cfg Config, ports Ports) (*Coordinator, error) {
 	if err := errors.Join(cfg.InFlight.Check(), cfg.DefaultInFlight.Check()); err != nil {
 		return nil, fmt.Errorf("in_flight: %w", err)
 	}
-	return &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID), shares: newShares()}, nil
+	return &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID), shares: newShares(), resolving: make(chan struct{}, 1)}, nil
 }
 
 // Run leads whenever it holds the leader's slot, until ctx ends, and then returns nil.

@@ -91,9 +91,7 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	trackers.Go(func() { lost <- d.trackResults(ctx, s.id) })
 	trackers.Go(func() { lost <- d.trackInterruptions(ctx, s.id) })
 	err = d.loop(ctx, box, lost)
-	if d.stake != nil {
-		d.stake.leave()
-	}
+	d.leave()
 	return d.at, err
 }
 

@@ -49,16 +49,24 @@ func (s *shares) join(service, query string, rank messages.Rank, slots int) *sta
 	st := &stake{shares: s, service: service, grown: make(chan struct{}, 1), claim: share.Claim{ID: query, Priority: rank.Priority, Weight: rank.Share()}}
 	if len(all.stakes) == 0 {
 		all.slots = slots
-	} else if all.slots != slots { // one of the two was resolved before something changed
-		st.look = true
-		st.tell()
 	}
 	all.stakes[query] = st
+	st.look = true // the number may be older than what it has missed
+	st.tell()
 	all.divide()
 	return st
 }
 
-// leave gives the query's share to the others, and has one of them look how many slots there are now.
+// look has one of the queries at a service look how many slots there are now: one that shared it, or was to, runs no more.
+func (s *shares) look(service string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all := s.services[service]; all != nil {
+		all.look()
+	}
+}
+
+// leave gives the query's share to the others.
 func (st *stake) leave() {
 	st.shares.mu.Lock()
 	defer st.shares.mu.Unlock()
@@ -68,10 +76,15 @@ func (st *stake) leave() {
 		delete(st.shares.services, st.service)
 		return
 	}
+	all.look()
+	all.divide()
+}
+
+// look is shares.look. The caller holds mu, and there is a query.
+func (all *parties) look() {
 	first := all.stakes[slices.Min(slices.Collect(maps.Keys(all.stakes)))]
 	first.look = true
 	first.tell()
-	all.divide()
 }
 
 // claimed says how many items the query could have outstanding, and gives the number that it may have.

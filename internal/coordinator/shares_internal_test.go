@@ -19,10 +19,9 @@ func told(st *stake) bool {
 func TestAQueryThatJoinsAndLeavesChangesTheOthersWindows(t *testing.T) {
 	s := newShares()
 	a := s.join("rivers", "a", messages.Rank{}, 8)
-	if got := a.claimed(1_000_000); got != 24 {
-		t.Errorf("alone: %d, want 24", got)
+	if got := a.claimed(1_000_000); got != 24 || !told(a) || !a.mustLook() || a.mustLook() {
+		t.Errorf("alone: %d, want 24, told to look for the slots, once", got)
 	}
-	told(a)
 	b := s.join("rivers", "b", messages.Rank{Weight: 2}, 8)
 	elsewhere := s.join("lakes", "c", messages.Rank{Priority: 9}, 8)
 	elsewhere.claimed(1_000_000)
@@ -50,6 +49,7 @@ func TestAQueryThatJoinsAndLeavesChangesTheOthersWindows(t *testing.T) {
 		t.Errorf("alone again: %d, want 24, told to look for the slots, once", got)
 	}
 	a.leave()
+	s.look("rivers")
 	elsewhere.leave()
 	if len(s.services) != 0 {
 		t.Errorf("%d services are remembered", len(s.services))
@@ -65,7 +65,7 @@ func TestTheWindowsFollowTheSlots(t *testing.T) {
 	if !told(a) || a.claimed(1_000_000) != 300 {
 		t.Errorf("%d of 100 slots, want 300, told", a.claimed(1_000_000))
 	}
-	// Who joins with another number has looked before somebody else did, or after.
+	// Who joins may have looked before somebody else did.
 	b := s.join("rivers", "b", messages.Rank{}, 8)
 	if !told(b) || !b.mustLook() {
 		t.Error("b is not told to look how many slots there are")

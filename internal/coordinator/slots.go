@@ -9,6 +9,13 @@ import (
 // ensureService makes the service's queue, with room for what may be in hand, says to the workers how many slots it has, and gives that
 // number. It is resolved anew at each start of a query, when what a running one asks for changes, and when one ends.
 func (c *Coordinator) ensureService(ctx context.Context, p *pinned, q *messages.Query) (slots int, err error) {
+	// What was read before another query began must not be written after that one's number.
+	select {
+	case c.resolving <- struct{}{}:
+		defer func() { <-c.resolving }()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
 	name := p.definition.Name
 	if slots, err = c.slots(ctx, p, q); err != nil {
 		return 0, err

@@ -101,7 +101,7 @@ func TestTheSlotsAreResolvedAnewByEachResume(t *testing.T) {
 	spec := sites(20)
 	spec.Run.InFlight, spec.Run.Weight = 8, 5
 	q := r.submit(c, spec)
-	r.mustHave("begun", 8)
+	r.becomes(8)
 	resumeAs := func(opts coordinator.ResumeOptions) *messages.Query {
 		t.Helper()
 		again, err := c.Resume(t.Context(), q.ID, opts)
@@ -116,7 +116,7 @@ func TestTheSlotsAreResolvedAnewByEachResume(t *testing.T) {
 	if again := resumeAs(coordinator.ResumeOptions{InFlight: new(messages.InFlight(1)), Priority: new(-3)}); again.InFlight != 1 || again.Rank != (messages.Rank{Priority: -3, Weight: 5}) {
 		t.Errorf("resumed as %+v", again)
 	}
-	r.mustHave("resumed", 1)
+	r.becomes(1)
 	// While it runs, too.
 	if again := resumeAs(coordinator.ResumeOptions{InFlight: new(messages.Unbounded), Weight: new(1)}); again.Run != 2 || again.Rank != (messages.Rank{Priority: -3}) {
 		t.Errorf("resumed as %+v", again)
@@ -126,7 +126,7 @@ func TestTheSlotsAreResolvedAnewByEachResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumeAs(coordinator.ResumeOptions{})
-	r.mustHave("resumed without a word", 20)
+	r.becomes(20)
 	for _, wrong := range []coordinator.ResumeOptions{
 		{InFlight: new(messages.InFlight(10_001))}, {InFlight: new(messages.InFlight(-2))}, {Priority: new(11)}, {Weight: new(0)}, {Weight: new(101)},
 	} {
@@ -144,7 +144,7 @@ func TestTheOthersHaveTheirSlotsWhenTheStrictestQueryEnds(t *testing.T) {
 	short.Run.InFlight = 1
 	r.submit(c, long)
 	strict := r.submit(c, short)
-	r.mustHave("both run", 1)
+	r.becomes(1)
 	r.work(testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
 		if siteOf(call) >= "s20" {
 			<-ctx.Done() // only of the long one

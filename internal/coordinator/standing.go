@@ -14,6 +14,15 @@ func (d *driver) join() {
 	}
 }
 
+// leave gives the query's share to the others, who look how many slots there are without it.
+func (d *driver) leave() {
+	if d.stake == nil {
+		d.c.shares.look(d.pinned.definition.Name)
+		return
+	}
+	d.stake.leave()
+}
+
 // grown tells that there is more to do than there was, though nothing came back.
 func (d *driver) grown() <-chan struct{} {
 	if d.stake == nil {
