@@ -14,6 +14,7 @@ func (a *app) outranks(setting string, said bool) bool {
 		return true
 	case settings.FromFile:
 		return !said
+	case settings.FromDefault:
 	}
 	return false
 }

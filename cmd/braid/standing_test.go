@@ -39,7 +39,8 @@ func withSettings(t *testing.T, command string, args []string, env map[string]st
 	if err := a.setUp(cmd); err != nil {
 		return nil, err
 	}
-	return a, a.checkEmbedded()
+	err = a.checkEmbedded()
+	return a, err
 }
 
 const server = "--server=http://127.0.0.1:1"

@@ -160,7 +160,7 @@ func TestACapacityHasSlotsOfItsOwn(t *testing.T) {
 		defer leasetest.MustRelease(t, slot)
 		for range 2 {
 			other := leasetest.MustAcquire(t, load)
-			defer leasetest.MustRelease(t, other)
+			t.Cleanup(func() { _ = other.Release(context.WithoutCancel(t.Context())) })
 			if key := fmt.Sprintf("svc/load.%d", other.Index()); len(get(t, store, key).Value) == 0 {
 				t.Errorf("nobody holds %s", key)
 			}
@@ -197,8 +197,11 @@ func TestNamesOfSlotsAreTold(t *testing.T) {
 		name lease.Name
 		says string
 	}{
-		{lease.Name{Service: "rivers"}, ""}, {lease.Name{Service: "rivers", Capacity: "load-1"}, ""},
-		{lease.Name{}, "service: "}, {lease.Name{Service: "a.b"}, "service: "}, {lease.Name{Service: "a", Capacity: "b/c"}, "capacity: "},
+		{lease.Name{Service: "rivers"}, ""},
+		{lease.Name{Service: "rivers", Capacity: "load-1"}, ""},
+		{lease.Name{}, "service: "},
+		{lease.Name{Service: "a.b"}, "service: "},
+		{lease.Name{Service: "a", Capacity: "b/c"}, "capacity: "},
 	} {
 		if err := c.name.Check(); (err == nil) != (c.says == "") || err != nil && !strings.HasPrefix(err.Error(), c.says) {
 			t.Errorf("%q: %v", c.name, err)

@@ -65,7 +65,11 @@ func TestANumberOfRequestsAtATimeIsReadAsItIsWritten(t *testing.T) {
 func TestTheStricterOfTwoNumbersHolds(t *testing.T) {
 	const none = messages.InFlight(0)
 	for _, c := range [][3]messages.InFlight{
-		{none, none, none}, {none, 4, 4}, {none, messages.Unbounded, messages.Unbounded}, {4, messages.Unbounded, 4}, {4, 2, 2},
+		{none, none, none},
+		{none, 4, 4},
+		{none, messages.Unbounded, messages.Unbounded},
+		{4, messages.Unbounded, 4},
+		{4, 2, 2},
 		{messages.Unbounded, messages.Unbounded, messages.Unbounded},
 	} {
 		if got := c[0].Stricter(c[1]); got != c[2] {
@@ -93,9 +97,13 @@ func TestARankIsBounded(t *testing.T) {
 		rank messages.Rank
 		says string
 	}{
-		{messages.Rank{}, ""}, {messages.Rank{Priority: 10, Weight: 100}, ""}, {messages.Rank{Priority: -10, Weight: 1}, ""},
-		{messages.Rank{Priority: 11}, "priority: invalid message: 11 is out of bounds, want -10 to 10"}, {messages.Rank{Priority: -11}, "priority: invalid message: -11"},
-		{messages.Rank{Weight: 101}, "weight: invalid message: 101 is out of bounds, want 1 to 100"}, {messages.Rank{Weight: -1}, "weight: invalid message: -1"},
+		{messages.Rank{}, ""},
+		{messages.Rank{Priority: 10, Weight: 100}, ""},
+		{messages.Rank{Priority: -10, Weight: 1}, ""},
+		{messages.Rank{Priority: 11}, "priority: invalid message: 11 is out of bounds, want -10 to 10"},
+		{messages.Rank{Priority: -11}, "priority: invalid message: -11"},
+		{messages.Rank{Weight: 101}, "weight: invalid message: 101 is out of bounds, want 1 to 100"},
+		{messages.Rank{Weight: -1}, "weight: invalid message: -1"},
 	} {
 		if err := c.rank.Check(); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.rank, err)

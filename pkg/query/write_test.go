@@ -1,7 +1,6 @@
 package query
 
 import (
-	"github.com/braidhq/braid/pkg/messages"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // same compares queries without the places of what they hold.
