@@ -196,7 +196,7 @@ func (w *feeding) complete(ctx context.Context, f *feed) (*messages.Status, erro
 	if err != nil {
 		return nil, err
 	}
-	w.app.askInFlight(source.spec)
+	w.app.askStanding(source.spec)
 	if w.outer.wait {
 		source.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 	}

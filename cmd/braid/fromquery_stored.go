@@ -21,7 +21,7 @@ type sameQuery struct {
 // variant is in what the spec of a stored query may differ. Of one with since it is also what it goes on from.
 type variant struct {
 	name     string
-	inFlight int
+	inFlight messages.InFlight
 	wait     query.Duration
 	full     bool
 	base     string
@@ -43,9 +43,12 @@ func (m *sameQuery) is(q *messages.Query) (bool, error) {
 	for _, full := range fulls {
 		// The record's own wait is that of its last run, and may not be that of the spec any more.
 		for _, wait := range []query.Duration{s.Run.OnQuota.WaitUpTo, query.Duration(q.WaitUpTo), query.Duration(forever)} {
-			digest, err := m.digest(variant{q.Name, q.InFlight, wait, full, q.Base, q.Mark})
-			if err != nil || digest == q.Spec {
-				return err == nil, err
+			// Older versions pinned the number of requests at a time too.
+			for _, inFlight := range []messages.InFlight{0, q.InFlight} {
+				digest, err := m.digest(variant{q.Name, inFlight, wait, full, q.Base, q.Mark})
+				if err != nil || digest == q.Spec {
+					return err == nil, err
+				}
 			}
 		}
 	}
@@ -56,7 +59,7 @@ func (m *sameQuery) digest(v variant) (string, error) {
 	if digest, known := m.digests[v]; known {
 		return digest, nil
 	}
-	spec := *m.spec
+	spec := *m.spec.Lasting()
 	spec.Name, spec.Run.InFlight, spec.Run.OnQuota.WaitUpTo = v.name, v.inFlight, v.wait
 	if err := m.narrow(&spec, v); err != nil {
 		return "", err

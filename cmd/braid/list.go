@@ -40,6 +40,11 @@ func (a *app) listCommand() *cobra.Command {
 				if slices.ContainsFunc(all, func(s *messages.Status) bool { return limitReached(s.Query, s.Progress) }) {
 					a.line("limit", "the first rows that the query asks for are there (max_rows); no more of its chunks are needed")
 				}
+				for _, s := range all {
+					if rank := rankText(s.Query); rank != "" {
+						a.line("rank", "%s has %s", s.Query.ID, rank)
+					}
+				}
 				return nil
 			})
 		},
@@ -95,6 +100,18 @@ func printList(w io.Writer, all []*messages.Status, now time.Time) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// rankText says how a query stands to others, where that is not as most do.
+func rankText(q *messages.Query) string {
+	var parts []string
+	if q.Priority != 0 {
+		parts = append(parts, fmt.Sprintf("priority %d", q.Priority))
+	}
+	if q.Weight > 1 {
+		parts = append(parts, fmt.Sprintf("weight %d", q.Weight))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func chunksCell(s *messages.Status) string {

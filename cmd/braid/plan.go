@@ -47,7 +47,7 @@ With --exit-code the command ends with the code that a run would most probably e
 			if err := k.askFull(p.spec); err != nil {
 				return err
 			}
-			a.askInFlight(p.spec)
+			a.askStanding(p.spec)
 			if err := k.spend.apply(a, p.spec); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (a *app) plan(cmd *cobra.Command, spec *query.Spec) (*messages.PlanSummary,
 }
 
 func (a *app) planConfig() braid.PlanConfig {
-	return braid.PlanConfig{Definitions: a.definitions(), InFlight: a.operatorsInFlight(), Lanes: a.lanes(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Now: time.Now()}
+	return braid.PlanConfig{Definitions: a.definitions(), InFlight: a.operatorsInFlight(), DefaultInFlight: a.defaultInFlight(), Lanes: a.lanes(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Now: time.Now()}
 }
 
 // planVerdict is the exit code that a run would most probably end with.
@@ -183,7 +183,9 @@ func (a *app) runCommandLine(p *prepared, k *asked) string {
 		{"services-dir", a.servicesDir},
 		{"workers", strconv.Itoa(a.embedded.workers)},
 		{"concurrency", strconv.Itoa(a.embedded.concurrency)},
-		{"in-flight", strconv.Itoa(a.embedded.inFlight)},
+		{"in-flight", a.embedded.inFlight.String()},
+		{"priority", strconv.Itoa(a.embedded.priority)},
+		{"weight", strconv.Itoa(a.embedded.weight)},
 		{"listen", a.embedded.listen},
 		{"lease-ttl", a.embedded.leaseTTL.String()},
 		{"grace", a.embedded.grace.String()},

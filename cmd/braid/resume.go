@@ -111,6 +111,7 @@ func (a *app) resume(ctx context.Context, id string, targets []target, how *goOn
 		if err := a.askPostgres(ctx, targets, postgres.Expected{}); err != nil {
 			return err
 		}
+		a.askAgain(again, status.Query)
 		q, err := how.again(ctx, s, status.Query.ID, again)
 		if err != nil {
 			return err

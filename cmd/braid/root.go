@@ -19,7 +19,7 @@ import (
 
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
-	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -49,7 +49,9 @@ type app struct {
 type embeddedFlags struct {
 	workers     int
 	concurrency int
-	inFlight    int
+	inFlight    messages.InFlight
+	priority    int
+	weight      int
 	listen      string
 	durability  string
 	fastSync    bool
@@ -256,11 +258,11 @@ func (a *app) checkEmbedded() error {
 	if _, err := a.durability(); err != nil {
 		return err
 	}
-	if a.origins["in-flight"] == settings.FromDefault {
-		return nil
+	if err := messages.CheckPriority(a.embedded.priority); err != nil {
+		return usage("--priority: %w", err)
 	}
-	if err := query.CheckBound(int64(a.embedded.inFlight), query.MaxInFlight); err != nil {
-		return usage("--in-flight: %w", err)
+	if err := messages.CheckWeight(a.embedded.weight); err != nil {
+		return usage("--weight: %w", err)
 	}
 	return nil
 }
@@ -279,25 +281,6 @@ func (a *app) durability() (braid.Durability, error) {
 	return d, nil
 }
 
-// askInFlight puts the number of requests at a time into a query: flag and environment outrank what its file says, and the
-// settings file is for queries that say nothing.
-func (a *app) askInFlight(spec *query.Spec) {
-	if a.origins["in-flight"] == settings.FromFile && spec.Run.InFlight > 0 {
-		return
-	}
-	if a.embedded.inFlight > 0 {
-		spec.Run.InFlight = a.embedded.inFlight
-	}
-}
-
-// operatorsInFlight is the number that holds for all queries of this process, whatever they ask for; 0: there is none.
-func (a *app) operatorsInFlight() int {
-	if a.origins["in-flight"] == settings.FromFile {
-		return 0
-	}
-	return a.embedded.inFlight
-}
-
 func (a *app) definitions() braid.Definitions {
 	return braid.Definitions{Dir: a.servicesDir, Base: a.serviceURL, Library: a.library}
 }
@@ -307,14 +290,16 @@ func (a *app) lanes() int {
 	if a.server != "" || a.embedded.listen != "" {
 		return 0
 	}
-	return int(min(int64(a.embedded.workers)*int64(a.embedded.concurrency), query.MaxInFlight))
+	return int(min(int64(a.embedded.workers)*int64(a.embedded.concurrency), messages.MaxSlots))
 }
 
 // embeddedFlagsOn adds the flags of commands that run a query in this process, or tell what a run would do.
 func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
 	flags.IntVar(&a.embedded.workers, "workers", 2, "workers in this process")
 	flags.IntVar(&a.embedded.concurrency, "concurrency", 32, "most chunks at once in each worker")
-	flags.IntVar(&a.embedded.inFlight, "in-flight", 0, "requests in flight at the service, over all workers (default: as its definition says)")
+	settings.InFlightVar(flags, &a.embedded.inFlight, "in-flight", "requests in flight at the service, over all workers (default: as query and definition say)")
+	flags.IntVar(&a.embedded.priority, "priority", 0, "while a query has work to give out, those of lower priority at its service get nothing; -10 to 10")
+	flags.IntVar(&a.embedded.weight, "weight", 1, "of the query's share among those of its priority at its service; 1 to 100")
 	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
 	flags.StringVar(&a.embedded.durability, "durability", "", "safe: flush to disk at each write; fast: each second, a power cut may cost the last second's results (default: safe)")
 	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "the same as --durability fast")

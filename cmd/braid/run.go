@@ -55,7 +55,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 			if err := a.saveGiven(k, p); err != nil {
 				return err
 			}
-			a.askInFlight(p.spec)
+			a.askStanding(p.spec)
 			if err := k.spend.apply(a, p.spec); err != nil {
 				return err
 			}

@@ -278,6 +278,9 @@ func TestAPlanReadsTheSettingsThatARunReads(t *testing.T) {
 		"query file":         {nil, "in_flight: 6", "7", nil, 7},
 		"settings file":      {nil, "in_flight: 6", "", nil, 6},
 		"definition":         {nil, "", "", nil, 64},
+		"unbounded":          {map[string]string{"BRAID_IN_FLIGHT": "Unbounded"}, "in_flight: 6", "7", nil, 1}, // as many as the plan has chunks
+		"unbounded query":    {nil, "in_flight: 6", "UNBOUNDED", nil, 1},
+		"unbounded settings": {nil, "in_flight: unbounded", "", nil, 1},
 		"workers at a time":  {map[string]string{"BRAID_CONCURRENCY": "5"}, "workers: 3", "", nil, 15},
 		"workers from a far": {map[string]string{"BRAID_CONCURRENCY": "5"}, "listen: 127.0.0.1:0", "", nil, 64},
 	} {
@@ -382,7 +385,7 @@ func TestWrongFlagsOfAQueryAreToldByTheirNames(t *testing.T) {
 		}},
 		"columns twice":  {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--select", "gauge,gauge"), []string{`--select: the column "gauge" stands twice`}},
 		"too many":       {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--max-chunks", "20000000", "--max-rows", "5000000000000"), []string{"--max-chunks: 20000000 is out of bounds, want 1 to 10000000", "--max-rows: 5000000000000 is out of bounds"}},
-		"in flight":      {append([]string{"run"}, append(base[1:], "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--in-flight", "0")...), []string{"--in-flight: 0 is out of bounds, want 1 to 1024"}},
+		"in flight":      {append([]string{"run"}, append(base[1:], "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--in-flight", "0")...), []string{`--in-flight: "0" is not usable; want NUMBER or unbounded`}},
 		"file's advice":  {[]string{"plan", "--service", "usgs-waterdata", "--collection", "continuous", "--sites", "s.csv:site_no", "--set", "time=2024-01-01/2024-01-02"}, []string{"s.csv:2: monitoring_location_id: the value \"05427718\"", "for a file with bare ids give --prefix USGS- with --sites", "or give --zone America/Chicago"}},
 		"prefix alone":   {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--prefix", "AB"), []string{"--prefix: belongs to --sites"}},
 		"file and value": {append(base, "--set", "gauge=@g.txt", "--set", "gauge=AB12", "--set", "time=../2020-01-01"), []string{"--set gauge: is given twice"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -264,12 +265,12 @@ type describedColumn struct {
 }
 
 type describedLimits struct {
-	URLBytes  int   `json:"url_bytes"`
-	BodyBytes int   `json:"body_bytes,omitempty"`
-	Values    int   `json:"values,omitempty"`
-	PageRows  int   `json:"page_rows,omitempty"`
-	InFlight  int   `json:"in_flight"`
-	ChunkRows int64 `json:"chunk_rows,omitempty"`
+	URLBytes  int               `json:"url_bytes"`
+	BodyBytes int               `json:"body_bytes,omitempty"`
+	Values    int               `json:"values,omitempty"`
+	PageRows  int               `json:"page_rows,omitempty"`
+	InFlight  messages.InFlight `json:"in_flight"`
+	ChunkRows int64             `json:"chunk_rows,omitempty"`
 }
 
 func describe(c *service.Collection, file string) described {
@@ -376,7 +377,7 @@ func (a *app) printDescribed(d described) error {
 			label = ""
 		}
 	}
-	fmt.Fprintf(a.stdout, "limits     URLs of %s bytes; %d requests at a time\n", thousands(int64(d.Limits.URLBytes)), d.Limits.InFlight)
+	fmt.Fprintf(a.stdout, "limits     URLs of %s bytes; %s requests at a time\n", thousands(int64(d.Limits.URLBytes)), d.Limits.InFlight)
 	return nil
 }
 

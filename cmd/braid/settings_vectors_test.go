@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strconv"
@@ -68,39 +67,19 @@ func vectorCases[C any](t *testing.T, kind string, least int) []C {
 }
 
 // inFlight is the number that a run would ask for: the query's own is what its file says, 0 for nothing.
-func inFlight(t *testing.T, args []string, env map[string]string, file string, queryFile int) (int, error) {
+func inFlight(t *testing.T, args []string, env map[string]string, file string, queryFile messages.InFlight) (messages.InFlight, error) {
 	t.Helper()
-	home := t.TempDir()
-	a := &app{getenv: func(name string) string {
-		if name == "HOME" {
-			return home
-		}
-		return env[name]
-	}, stdout: io.Discard, stderr: io.Discard}
-	if file != "" {
-		a.config = home + "/config.yaml"
-		if err := os.WriteFile(a.config, []byte(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, "--config", a.config)
-	}
-	cmd, rest, err := a.root().Find(append([]string{"run"}, args...))
+	a, err := withSettings(t, "run", args, env, file)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.ParseFlags(rest); err != nil {
-		return 0, err
-	}
-	if err := a.setUp(cmd); err != nil {
-		return 0, err
-	}
-	if err := a.checkEmbedded(); err != nil {
 		return 0, err
 	}
 	spec := &query.Spec{Run: query.Run{InFlight: queryFile}}
-	a.askInFlight(spec)
+	a.askStanding(spec)
 	if own := a.operatorsInFlight(); own != 0 && own != spec.Run.InFlight {
-		t.Errorf("the process allows %d, and the query asks for %d", own, spec.Run.InFlight)
+		t.Errorf("the process allows %s, and the query asks for %s", own, spec.Run.InFlight)
+	}
+	if spec.Run.InFlight == 0 {
+		return a.defaultInFlight(), nil
 	}
 	return spec.Run.InFlight, nil
 }
@@ -111,8 +90,8 @@ func TestTheNumberOfRequestsAtATimeIsThatOfTheStrongestSource(t *testing.T) {
 		args  []string
 		env   map[string]string
 		file  string
-		query int
-		want  int
+		query messages.InFlight
+		want  messages.InFlight
 	}{
 		{[]string{"--in-flight=9"}, env, file, 7, 9},
 		{nil, env, file, 7, 8},
@@ -120,33 +99,29 @@ func TestTheNumberOfRequestsAtATimeIsThatOfTheStrongestSource(t *testing.T) {
 		{nil, nil, file, 0, 6},
 		{nil, nil, "", 7, 7},
 		{nil, nil, "", 0, 0}, // the definition's
+		{[]string{"--in-flight=unbounded"}, env, file, 7, messages.Unbounded},
+		{[]string{"--in-flight=1"}, map[string]string{"BRAID_IN_FLIGHT": "unbounded"}, "in_flight: unbounded\n", messages.Unbounded, 1},
+		{nil, map[string]string{"BRAID_IN_FLIGHT": " Unbounded\n"}, file, 7, messages.Unbounded},
+		{nil, map[string]string{"BRAID_IN_FLIGHT": " \t"}, file, messages.Unbounded, messages.Unbounded},
+		{nil, nil, "in_flight: UNBOUNDED\n", 7, 7},
+		{nil, nil, "in_flight: UNBOUNDED\n", 0, messages.Unbounded},
 	} {
 		if got, err := inFlight(t, c.args, c.env, c.file, c.query); err != nil || got != c.want {
-			t.Errorf("flags %v, environment %v, settings %q, query %d: %d, %v, want %d", c.args, c.env, c.file, c.query, got, err, c.want)
+			t.Errorf("flags %v, environment %v, settings %q, query %s: %s, %v, want %s", c.args, c.env, c.file, c.query, got, err, c.want)
 		}
 	}
-	for _, wrong := range []string{"0", "-1", "unbounded", "1.5"} {
+	for _, wrong := range []string{"0", "-1", "unlimited", "none", "1.5", "8.0", "1e3", "true", "10001", "0x10", "1__0", "un bounded"} {
 		if got, err := inFlight(t, nil, map[string]string{"BRAID_IN_FLIGHT": wrong}, "", 0); err == nil {
-			t.Errorf("BRAID_IN_FLIGHT=%s gives %d", wrong, got)
+			t.Errorf("BRAID_IN_FLIGHT=%s gives %s", wrong, got)
 		}
 		if got, err := inFlight(t, nil, nil, "in_flight: "+wrong+"\n", 0); err == nil {
-			t.Errorf("in_flight: %s gives %d", wrong, got)
+			t.Errorf("in_flight: %s gives %s", wrong, got)
 		}
 	}
-}
-
-func unbounded(values ...json.RawMessage) bool {
-	for _, value := range values {
-		if strings.EqualFold(strings.Trim(string(value), `"`), "unbounded") {
-			return true
-		}
-	}
-	return false
 }
 
 // What is set in the client's code, by blocks of which the innermost counts, has its counterpart in the flag: it is typed for the
-// one run. A scope of one adapter is the definition's own number here. There is no number without a bound: it is what protects
-// the service.
+// one run. A scope of one adapter is the definition's own number here.
 func TestTheStrongestSourceIsThatOfTheRecordedClient(t *testing.T) {
 	for _, c := range vectorCases[settingCase](t, "precedence", 18) {
 		t.Run(c.ID, func(t *testing.T) {
@@ -160,17 +135,17 @@ func TestTheStrongestSourceIsThatOfTheRecordedClient(t *testing.T) {
 				}
 			}
 			got, err := inFlight(t, args, env, "", 0)
-			if c.Expect.Error != "" || unbounded(c.Expect.Value) {
+			if c.Expect.Error != "" {
 				if err == nil {
-					t.Errorf("%d at a time, want an error", got)
+					t.Errorf("%s at a time, want an error", got)
 				}
 				return
 			}
 			if got == 0 {
-				got = c.In.AdapterDefault // as the definition says
+				got = messages.InFlight(c.In.AdapterDefault) // as the definition says
 			}
-			if err != nil || strconv.Itoa(got) != string(c.Expect.Value) {
-				t.Errorf("%d at a time, %v, recorded %s", got, err, c.Expect.Value)
+			if err != nil || got.String() != strings.Trim(string(c.Expect.Value), `"`) {
+				t.Errorf("%s at a time, %v, recorded %s", got, err, c.Expect.Value)
 			}
 		})
 	}
@@ -200,9 +175,9 @@ func TestSettingsAreReadAsTheRecordedClientReadsThem(t *testing.T) {
 			case "concurrency/env":
 				got, err = c.fromEnvironment(t)
 			case "concurrency/typed":
-				got, err = numberIn(t, "run: {in_flight: %s}", c.In.Value, func(q *query.Query) int { return q.Run.InFlight })
+				got, err = numberIn(t, "run: {in_flight: %s}", c.In.Value, func(q *query.Query) string { return q.Run.InFlight.String() })
 			case "parallel_chunks/typed":
-				got, err = numberIn(t, "max_chunks: %s", c.In.Value, func(q *query.Query) int { return q.MaxChunks })
+				got, err = numberIn(t, "max_chunks: %s", c.In.Value, func(q *query.Query) string { return strconv.Itoa(q.MaxChunks) })
 			case "retries/env", "retries/typed":
 				got, err = c.attempts()
 			case "base_url/env", "base_url/typed":
@@ -222,8 +197,8 @@ func (c settingCase) check(t *testing.T, got string, err error) {
 	t.Helper()
 	want := strings.Trim(string(c.Expect.Value), `"`)
 	switch {
-	case unbounded(c.In.Value), strings.ContainsFunc(c.text(t), func(r rune) bool { return r > unicode.MaxASCII }):
-		if err == nil { // no bound, and digits of other scripts, which the client reads
+	case strings.ContainsFunc(c.text(t), func(r rune) bool { return r > unicode.MaxASCII }):
+		if err == nil { // digits of other scripts, which the client reads
 			t.Errorf("%s is read as %s", c.In.Value, got)
 		}
 	case c.Expect.Error != "" && wholeText.Match(c.In.Value) && c.In.Source == "typed":
@@ -261,18 +236,18 @@ func (c settingCase) fromEnvironment(t *testing.T) (string, error) {
 	if n == 0 {
 		n = defaultInFlight
 	}
-	return strconv.Itoa(n), err
+	return n.String(), err
 }
 
 // numberIn reads a key of a query file.
-func numberIn(t *testing.T, line string, value json.RawMessage, number func(*query.Query) int) (string, error) {
+func numberIn(t *testing.T, line string, value json.RawMessage, number func(*query.Query) string) (string, error) {
 	t.Helper()
 	text := "schema: query/v1\nservice: rivers\ncollection: gauges\nwhere: {gauge: a}\n" + fmt.Sprintf(line, value) + "\n"
 	q, err := query.Parse("q.yaml", []byte(text))
 	if err != nil {
 		return "", err
 	}
-	return strconv.Itoa(number(q)), nil
+	return number(q), nil
 }
 
 // attempts reads the number of retries as the definition does, which counts the first try too.

@@ -94,6 +94,12 @@ func (a *app) printStatus(s *messages.Status) error {
 	if q.MaxRequests > 0 {
 		line("budget", "%s for each run", count(q.MaxRequests, "request"))
 	}
+	if q.InFlight != 0 {
+		line("in flight", "%s, as the query asks", q.InFlight)
+	}
+	if rank := rankText(q); rank != "" {
+		line("rank", "%s", rank)
+	}
 	line("run", "%d", q.Run)
 	line("created", "%s", moment(q.Created))
 	line("updated", "%s", moment(q.Updated))

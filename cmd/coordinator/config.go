@@ -10,6 +10,7 @@ import (
 	"github.com/braidhq/braid/internal/daemon"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // config is all that can be set. Each flag is a variable BRAID_… and a key of the settings file too.
@@ -21,7 +22,7 @@ type config struct {
 	exposed     bool
 	hosts       []string
 	leaseTTL    time.Duration
-	inFlight    int
+	inFlight    messages.InFlight
 	servicesDir string
 	scratchDir  string
 	serviceURL  map[string]string
@@ -39,7 +40,7 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.BoolVar(&c.exposed, "allow-unauthenticated", false, "let other machines reach the API, where something in front of it authenticates")
 	flags.StringSliceVar(&c.hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
 	flags.DurationVar(&c.leaseTTL, "lease-ttl", 30*time.Second, "a dead worker's slots are free again after this; whole seconds")
-	flags.IntVar(&c.inFlight, "in-flight", 0, "requests in flight at each service over all workers (default: as its definition says)")
+	settings.InFlightVar(flags, &c.inFlight, "in-flight", "requests in flight at each service over all workers, whatever queries ask for (default: as they and its definition say)")
 	flags.StringVar(&c.servicesDir, "services-dir", "", "folder of service definitions, beside the built-in ones")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "folder for tables that do not fit into memory (default: the system's folder for temporary files)")
 	flags.StringToStringVar(&c.serviceURL, "service-url", nil, "base URL of a mirror or simulator: `SERVICE=URL`; no credential is sent there")

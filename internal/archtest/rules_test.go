@@ -29,6 +29,7 @@ func layers() []layer {
 		{"pkg/retry", []string{"pkg/messages"}},
 		{"pkg/breaker", nil},
 		{"pkg/resume", []string{"pkg/messages"}},
+		{"pkg/share", nil},
 
 		{"internal/coordinator", []string{pure}},
 		{"internal/worker", []string{pure}},
@@ -39,7 +40,7 @@ func layers() []layer {
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},
 		{"internal/httpapi", []string{pure}},
-		{"internal/settings", []string{"pkg/strictyaml"}},
+		{"internal/settings", []string{"pkg/messages", "pkg/strictyaml"}},
 		{"internal/daemon", []string{"internal/settings", "pkg/strictyaml"}},
 		{"internal/buildinfo", nil},
 		{"internal/archtest", nil},

@@ -18,7 +18,7 @@ import (
 // wrap query.ErrInvalid or come from the definition; nothing is stored then.
 func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
 	now := c.ports.Now() // a resume plans as of the record's Created
-	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, c.cfg.InFlight, now)
+	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, now)
 	if err != nil {
 		return nil, err
 	}
@@ -36,24 +36,24 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	if err != nil {
 		return nil, err
 	}
-	text, err := from.spec.Encode()
+	text, err := from.spec.Lasting().Encode()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}
 	if err := c.ports.Services.PutDefinition(ctx, digest, definition); err != nil {
 		return nil, err
 	}
-	if err := c.ensureService(ctx, p, ""); err != nil {
-		return nil, err
-	}
 	q := &messages.Query{
 		V: messages.Version, Name: spec.Name, Service: spec.Service, Collection: spec.Collection,
 		Definition: digest, Spec: service.Digest(text), Fingerprint: fingerprint, Chunks: p.plan.Len(), URL: p.canonicalURL(),
 		State: messages.Running, Run: 1, WaitUpTo: time.Duration(spec.Run.OnQuota.WaitUpTo), AllowBad: spec.BadValues == query.BadValuesAllow,
-		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight,
+		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight, Rank: spec.Run.Rank(),
 		MaxRequests: spec.Run.MaxRequests,
 		MaxRows:     spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
 		Created: now, Updated: now,
+	}
+	if _, err := c.ensureService(ctx, p, q); err != nil {
+		return nil, err
 	}
 	for {
 		q.ID = c.ports.NewID()
@@ -69,7 +69,7 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 }
 
 func plan(
-	definitions Definitions, library *service.Library, adapters map[string]Adapter, spec *query.Spec, inFlight int, now time.Time,
+	definitions Definitions, library *service.Library, adapters map[string]Adapter, spec *query.Spec, now time.Time,
 ) (definition []byte, p *pinned, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
@@ -79,7 +79,7 @@ func plan(
 	}
 	opened, err := library.Open(definition)
 	if err == nil {
-		p, err = prepare(spec, opened, adapters, inFlight, now)
+		p, err = prepare(spec, opened, adapters, now)
 	}
 	if err != nil && !errors.Is(err, query.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
@@ -87,71 +87,12 @@ func plan(
 	return definition, p, err
 }
 
-// ensureService makes the service's queue and says to the workers how many slots it has. A number that the operator of
-// the coordinator has set outranks all; then the lowest that an active query asks for; then the definition's. It is
-// resolved anew at each start of a query.
-func (c *Coordinator) ensureService(ctx context.Context, p *pinned, id string) error {
-	name := p.definition.Name
-	slots, err := c.slots(ctx, p, id)
-	if err != nil {
-		return err
-	}
-	want := &messages.Service{V: messages.Version, Name: name, Slots: slots, Explicit: slots != p.definition.Limits.InFlight, LeaseTTL: c.cfg.LeaseTTL, Adapter: p.definition.Adapter}
-	err = c.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
-		if have != nil && *have == *want {
-			return nil
-		}
-		return want
-	})
-	if err != nil {
-		return err
-	}
-	return c.ports.Items.EnsureQueue(ctx, name, 2*want.Slots, want.AckWait())
-}
-
-// slots is how many requests may be in flight at the service while the query with this id runs.
-func (c *Coordinator) slots(ctx context.Context, p *pinned, id string) (int, error) {
-	if c.cfg.InFlight > 0 {
-		return c.cfg.InFlight, nil
-	}
-	least := p.spec.Run.InFlight
-	all, err := c.ports.Catalogue.ListQueries(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, q := range all {
-		if q.ID != id && q.Service == p.definition.Name && q.State.Active() && q.InFlight > 0 && (least == 0 || q.InFlight < least) {
-			least = q.InFlight
-		}
-	}
-	if least == 0 {
-		least = p.definition.Limits.InFlight
-	}
-	return least, nil
-}
-
-// ResumeOptions of a resume.
-type ResumeOptions query.Resumption
-
-func (o *ResumeOptions) applyTo(q *messages.Query) {
-	if o.WaitUpTo != nil {
-		q.WaitUpTo = *o.WaitUpTo
-	}
-	if o.MaxRequests != nil {
-		q.MaxRequests = *o.MaxRequests
-	}
-	if o.HoldBack != nil {
-		q.HoldBack = o.HoldBack
-	}
-	if o.OnFailure != "" {
-		q.OnFailure = string(o.OnFailure)
-	}
-	q.BudgetSpent = 0
-}
-
 // Resume runs again what has no result. A running query is left running; a complete one is an error that wraps query.ErrState.
 // Failed positions are tried again too.
 func (c *Coordinator) Resume(ctx context.Context, id string, opts ResumeOptions) (*messages.Query, error) {
+	if err := opts.check(); err != nil {
+		return nil, fmt.Errorf("resume %s: %w", id, err)
+	}
 	for {
 		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
 		if err != nil {
@@ -173,12 +114,11 @@ func (c *Coordinator) resume(ctx context.Context, s seen, opts *ResumeOptions, o
 	if !s.query.State.Active() {
 		return c.begin(ctx, s, opts, only)
 	}
-	// The run goes on with the budget that it began with.
-	if opts == nil || opts.WaitUpTo == nil || *opts.WaitUpTo == s.query.WaitUpTo {
+	q := *s.query
+	if !opts.applyWhileRunning(&q) {
 		return s, nil
 	}
-	q := *s.query
-	q.WaitUpTo, q.Updated = *opts.WaitUpTo, c.ports.Now()
+	q.Updated = c.ports.Now()
 	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
 	if err != nil {
 		return s, fmt.Errorf("resume %s: %w", q.ID, err)

@@ -16,13 +16,14 @@ import (
 
 // Config of a coordinator. The zero value of each field but ID is its default.
 type Config struct {
-	ID         string        // names this coordinator in the leader's slot; required
-	LeaseTTL   time.Duration // of a service's slots, whole seconds; 30 s
-	LeaderTTL  time.Duration // a dead leader is followed after this, whole seconds; 4 s
-	InFlight   int           // slots of every service, whatever its definition says; 0: the definition's
-	StallAfter time.Duration // with items outstanding and no news for this long, they are published again; 1 min
-	Keep       time.Duration // the leader removes queries that ended longer ago; 0: never
-	Version    string        // of this build, for manifests
+	ID              string            // names this coordinator in the leader's slot; required
+	LeaseTTL        time.Duration     // of a service's slots, whole seconds; 30 s
+	LeaderTTL       time.Duration     // a dead leader is followed after this, whole seconds; 4 s
+	InFlight        messages.InFlight // slots of every service, whatever queries ask for and its definition says; 0: nothing is set
+	DefaultInFlight messages.InFlight // where no active query asks for a number, whatever the definition says; 0: nothing is set
+	StallAfter      time.Duration     // with items outstanding and no news for this long, they are published again; 1 min
+	Keep            time.Duration     // the leader removes queries that ended longer ago; 0: never
+	Version         string            // of this build, for manifests
 }
 
 func (c Config) withDefaults() Config {
@@ -61,6 +62,9 @@ type Coordinator struct {
 	cfg   Config
 	ports Ports
 	log   *slog.Logger
+
+	shares    *shares
+	resolving chan struct{} // holds one: whoever resolves the slots of a service
 }
 
 // New makes a coordinator.
@@ -69,15 +73,15 @@ func New(cfg Config, ports Ports) (*Coordinator, error) {
 	if err := messages.CheckName(cfg.ID); err != nil {
 		return nil, fmt.Errorf("coordinator id: %w", err)
 	}
-	if cfg.InFlight < 0 || cfg.InFlight > messages.MaxSlots {
-		return nil, fmt.Errorf("in_flight is %d; use 1 to %d", cfg.InFlight, messages.MaxSlots)
+	if err := errors.Join(cfg.InFlight.Check(), cfg.DefaultInFlight.Check()); err != nil {
+		return nil, fmt.Errorf("in_flight: %w", err)
 	}
-	return &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID)}, nil
+	return &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID), shares: newShares(), resolving: make(chan struct{}, 1)}, nil
 }
 
 // Run leads whenever it holds the leader's slot, until ctx ends, and then returns nil.
 func (c *Coordinator) Run(ctx context.Context) error {
-	seat, err := lease.New(c.ports.Leader, "coordinator", lease.Config{
+	seat, err := lease.New(c.ports.Leader, lease.Name{Service: "coordinator"}, lease.Config{
 		Slots: 1, Holder: c.cfg.ID, TTL: c.cfg.LeaderTTL,
 		OnError: func(err error) { c.log.Warn("leader's slot", "error", err) },
 	})

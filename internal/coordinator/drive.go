@@ -34,6 +34,8 @@ type driver struct {
 	newer   *messages.Stop                      // a result that this build cannot read: the run cannot go on
 	kept    map[string]struct{}                 // attempts and walks whose parts and pages are a result's
 	guard   *guard
+	slots   int    // of the service, when the drive began
+	stake   *stake // in the service's window; nil until all that is complete is known
 
 	place
 
@@ -63,13 +65,14 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 		return s, err
 	}
 	// The queue may be gone with its stream.
-	if err := c.ensureService(ctx, p, s.id); err != nil {
+	slots, err := c.ensureService(ctx, p, s.query)
+	if err != nil {
 		return s, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &driver{
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
-		run: resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p, s.query)), guard: watch,
+		run: resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p, s.query)), guard: watch, slots: slots,
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
 		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{},
 	}
@@ -88,12 +91,13 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	trackers.Go(func() { lost <- d.trackResults(ctx, s.id) })
 	trackers.Go(func() { lost <- d.trackInterruptions(ctx, s.id) })
 	err = d.loop(ctx, box, lost)
+	d.leave()
 	return d.at, err
 }
 
 func (c *Coordinator) limits(p *pinned, q *messages.Query) resume.Limits {
 	return resume.Limits{
-		Window: max(16, 3*p.slots), DrainFor: (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
+		DrainFor:  (&messages.Service{LeaseTTL: c.cfg.LeaseTTL}).AckWait() + time.Second,
 		QuotaWait: p.quotaWait, MaxRows: p.spec.MaxRows, Finish: p.spec.Run.OnFailure == query.FailureFinish, Only: q.Only,
 		Budgeted: q.MaxRequests > 0, MaxRequests: q.MaxRequests - q.BudgetSpent,
 	}
@@ -135,6 +139,7 @@ func (d *driver) loop(ctx context.Context, box <-chan seen, lost <-chan error) e
 	defer tick.Stop()
 	for {
 		if d.behind == 0 {
+			d.join()
 			over, err := d.act(ctx)
 			if err != nil || over {
 				return err
@@ -156,6 +161,10 @@ func (d *driver) loop(ctx context.Context, box <-chan seen, lost <-chan error) e
 			if err := d.takeIn(ctx, what); err != nil {
 				return err
 			}
+		case <-d.grown():
+			if err := d.resolveSlots(ctx); err != nil {
+				return err
+			}
 		case <-tick.C:
 			if err := d.tick(ctx); err != nil {
 				return err
@@ -169,14 +178,13 @@ func (d *driver) changed(ctx context.Context, s seen) (over bool, err error) {
 	if s.revision <= d.at.revision {
 		return false, nil
 	}
-	run := d.at.query.Run
-	service := d.at.query.Service
+	before := d.at.query
 	d.at = s
-	if s.query != nil && s.query.State.Active() && s.query.Run == run {
-		return false, nil
+	if s.query != nil && s.query.State.Active() && s.query.Run == before.Run {
+		return false, d.resettled(ctx, before)
 	}
 	d.log.Info("the query's record was changed; its items are taken back")
-	return true, d.c.ports.Items.PurgeItems(ctx, service, s.id)
+	return true, d.c.ports.Items.PurgeItems(ctx, before.Service, s.id)
 }
 
 // takeIn takes in one piece of news, and all that came with it.
@@ -296,6 +304,7 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 	}
 	for {
 		recorded := d.at.query.State == messages.Stopping
+		d.run.SetWindow(d.stake.claimed(d.run.Demand(d.exhausted)))
 		switch action := d.run.Next(d.c.ports.Now(), d.exhausted, recorded); action.Kind {
 		case resume.Wait:
 			return false, nil

@@ -141,6 +141,9 @@ func (c *Coordinator) failed(ctx context.Context, q *messages.Query) (list, spli
 // Retry runs the failed chunks of a query again, and nothing else that has no result. An active query is an error that wraps
 // query.ErrState, and so is one without failures.
 func (c *Coordinator) Retry(ctx context.Context, id string, opts ResumeOptions) (*messages.Query, error) {
+	if err := opts.check(); err != nil {
+		return nil, fmt.Errorf("retry %s: %w", id, err)
+	}
 	for {
 		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
 		if err != nil {
@@ -214,7 +217,7 @@ func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, on
 	if err != nil {
 		return s, err
 	}
-	if err := c.ensureService(ctx, p, q.ID); err != nil {
+	if _, err := c.ensureService(ctx, p, &q); err != nil {
 		return s, err
 	}
 	// What an earlier run queued is taken back before the next one begins, so that no item of it is left.

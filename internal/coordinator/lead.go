@@ -109,6 +109,7 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 	case s.query.ResumesByItself():
 		work = c.waitAndResume
 	default:
+		c.shares.look(s.query.Service) // it may have ended before anybody drove it
 		return
 	}
 	box := make(chan seen, 1)

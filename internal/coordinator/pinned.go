@@ -23,14 +23,13 @@ type pinned struct {
 	adapter    Adapter
 	plan       planner.Plan
 	options    planner.Options
-	slots      int
 	quotaWait  time.Duration
 }
 
 const defaultQuotaWait = time.Hour
 
 // prepare checks a spec against a definition, completely, and plans it. Nothing is sent or stored.
-func prepare(spec *query.Spec, d *service.Definition, adapters map[string]Adapter, inFlight int, now time.Time) (*pinned, error) {
+func prepare(spec *query.Spec, d *service.Definition, adapters map[string]Adapter, now time.Time) (*pinned, error) {
 	collection, err := d.Collection(spec.Collection)
 	if err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func prepare(spec *query.Spec, d *service.Definition, adapters map[string]Adapte
 	}
 	p := &pinned{
 		spec: spec, definition: d, collection: collection.WithPageRows(spec.MaxRows), adapter: adapter,
-		options: planner.Options{MaxChunks: spec.MaxChunks, Now: now}, slots: d.Limits.InFlight, quotaWait: defaultQuotaWait,
+		options: planner.Options{MaxChunks: spec.MaxChunks, Now: now}, quotaWait: defaultQuotaWait,
 	}
 	shape := p.shape()
 	if err := errors.Join(shape.Validate(), checkSelect(shape)); err != nil {
@@ -52,12 +51,6 @@ func prepare(spec *query.Spec, d *service.Definition, adapters map[string]Adapte
 	}
 	if p.plan, err = p.divide(); err != nil {
 		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
-	}
-	switch { // the operator's number holds, whatever a query asks for
-	case inFlight > 0:
-		p.slots = inFlight
-	case spec.Run.InFlight > 0:
-		p.slots = spec.Run.InFlight
 	}
 	for _, quota := range d.Quotas {
 		if d.Rebased {
@@ -97,7 +90,7 @@ func (c *Coordinator) open(ctx context.Context, q *messages.Query) (*pinned, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := prepare(spec, d, c.ports.Adapters, c.cfg.InFlight, q.Created)
+	p, err := prepare(spec, d, c.ports.Adapters, q.Created)
 	if err != nil {
 		return nil, err
 	}

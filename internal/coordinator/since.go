@@ -261,7 +261,7 @@ func cover(own, before *messages.Coverage) *messages.Coverage {
 
 // narrowedSpec plans a spec again that was narrowed.
 func (c *Coordinator) narrowedSpec(to *onFrom, definition *service.Definition, now time.Time) (*pinned, error) {
-	p, err := prepare(to.spec, definition, c.ports.Adapters, c.cfg.InFlight, now)
+	p, err := prepare(to.spec, definition, c.ports.Adapters, now)
 	if err != nil && !errors.Is(err, query.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", query.ErrInvalid, err)
 	}

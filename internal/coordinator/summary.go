@@ -15,7 +15,7 @@ import (
 
 // Plan checks and plans a query, and stores nothing.
 func (c *Coordinator) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
-	opts := PlanOptions{InFlight: c.cfg.InFlight, Now: c.ports.Now()}
+	opts := PlanOptions{InFlight: c.cfg.InFlight, DefaultInFlight: c.cfg.DefaultInFlight, Now: c.ports.Now()}
 	if c.ports.Quotas != nil {
 		opts.Standing = func(_ *service.Definition, pool string) (*messages.QuotaStanding, messages.Unknown) {
 			s, err := c.standing(ctx, pool)
@@ -28,7 +28,7 @@ func (c *Coordinator) Plan(ctx context.Context, spec *query.Spec) (*messages.Pla
 			return s, ""
 		}
 	}
-	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,10 @@ func (c *Coordinator) Plan(ctx context.Context, spec *query.Spec) (*messages.Pla
 
 // PlanOptions is what a plan's summary depends on beside the query.
 type PlanOptions struct {
-	InFlight int       // an explicit number of requests at a time, or 0
-	Lanes    int       // most chunks at a time that all workers together take; 0: not known
-	Now      time.Time // for the estimate of an interval without an end
+	InFlight        messages.InFlight // the operator's number of requests at a time, or 0
+	DefaultInFlight messages.InFlight // where the query asks for none, or 0
+	Lanes           int               // most chunks at a time that all workers together take; 0: not known
+	Now             time.Time         // for the estimate of an interval without an end
 	// HasKey tells whether requests of the service will carry a credential. Nil: it is the workers' to know.
 	HasKey func(*service.Definition) bool
 	// Standing tells how a pool of the definition stands, or why that is not known. Nil: it is not known.
@@ -54,7 +55,7 @@ const NeverSpent messages.Unknown = "no query has spent it yet"
 
 // Plan checks and plans a query without a coordinator: nothing is stored or sent.
 func Plan(definitions Definitions, spec *query.Spec, opts PlanOptions) (*messages.PlanSummary, error) {
-	definition, p, err := plan(definitions, opts.Library, opts.Adapters, spec, opts.InFlight, opts.Now)
+	definition, p, err := plan(definitions, opts.Library, opts.Adapters, spec, opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +68,9 @@ func (p *pinned) summary(definition []byte, opts PlanOptions) (*messages.PlanSum
 		return nil, err
 	}
 	limits := p.collection.Limits
+	slots := resolveInFlight(opts.InFlight, p.spec.Run.InFlight, opts.DefaultInFlight, p.definition.Limits.InFlight).Slots(p.plan.Len())
 	s := &messages.PlanSummary{
-		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: p.slots,
+		Service: p.spec.Service, Collection: p.spec.Collection, Chunks: p.plan.Len(), Fingerprint: fingerprint, InFlight: slots,
 		URLLimit: limits.URLBytes, BodyLimit: limits.BodyBytes, RequestLimit: limits.RequestBytes, PageRows: limits.PageRows, LargestValues: map[string]int{},
 		MaxRows: p.spec.MaxRows, Definition: service.Digest(definition),
 	}

@@ -194,11 +194,26 @@ func TestThePlansQuotaTellsWhoseLimitIsBelieved(t *testing.T) {
 }
 
 func TestAPlanReckonsWithTheNumberOfRequestsThatWillHold(t *testing.T) {
-	for _, c := range []struct{ operator, query, want int }{{0, 0, 4}, {0, 2, 2}, {3, 0, 3}, {3, 2, 3}} {
-		spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", Values: service.Values{"site": {"1"}}, Run: query.Run{InFlight: c.query}}
-		s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{InFlight: c.operator, Now: time.Now()})
+	for _, c := range []struct {
+		operator, query, settings messages.InFlight
+		want                      int
+	}{
+		{0, 0, 0, 4},
+		{0, 2, 0, 2},
+		{3, 0, 0, 3},
+		{3, 2, 0, 3},
+		{0, 0, 6, 6},
+		{0, 2, 6, 2},
+		{3, 2, 6, 3},
+		{messages.Unbounded, 2, 6, 9},
+		{0, messages.Unbounded, 6, 9},
+		{0, 0, messages.Unbounded, 9},
+		{2, messages.Unbounded, 0, 2},
+	} {
+		spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", Values: service.Values{"site": strings.Split("1,2,3,4,5,6,7,8,9", ",")}, MaxChunks: 9, Run: query.Run{InFlight: c.query}}
+		s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{InFlight: c.operator, DefaultInFlight: c.settings, Now: time.Now()})
 		if err != nil || s.InFlight != c.want {
-			t.Errorf("operator %d, query %d: %+v, %v, want %d at a time", c.operator, c.query, s, err, c.want)
+			t.Errorf("%+v: %+v, %v", c, s, err)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (c Config) withDefaults(d *service.Definition) Config {
 		c.UserAgent = "braid"
 	}
 	if c.InFlight == 0 {
-		c.InFlight = d.Limits.InFlight
+		c.InFlight = max(0, int(d.Limits.InFlight)) // one without a bound has no size of its own
 	}
 	if c.Transport == nil {
 		c.Transport = NewTransport(TransportConfig{Connect: d.Timeouts.Connect, InFlight: c.InFlight})

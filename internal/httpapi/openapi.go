@@ -3,16 +3,20 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // openAPIConfig leaves out the library's own routes: they load scripts from elsewhere, and render on first use without a
 // lock. It shares nothing between two handlers.
 func openAPIConfig(version string) huma.Config {
+	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schemas.RegisterTypeAlias(reflect.TypeFor[messages.InFlight](), reflect.TypeFor[inFlight]())
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -21,13 +25,25 @@ func openAPIConfig(version string) huma.Config {
 				Version:     version,
 				Description: "Runs one query over a quota-limited HTTP service in chunks, survives interruptions, and gives one table.",
 			},
-			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)},
+			Components: &huma.Components{Schemas: schemas},
 		},
 		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{ownProblem},
 	}
+}
+
+// inFlight describes messages.InFlight.
+type inFlight struct{}
+
+// Schema is huma.SchemaProvider's.
+func (inFlight) Schema(huma.Registry) *huma.Schema {
+	least, most := 1.0, float64(messages.MaxSlots)
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
+		{Type: huma.TypeString, Enum: []any{messages.Unbounded.String()}},
+	}}
 }
 
 // operation describes a route whose errors are problem documents.

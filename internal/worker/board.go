@@ -67,6 +67,16 @@ func (b *board) closed(service string, now time.Time) *messages.Gate {
 	return nil
 }
 
+// opened is when the service's gate was last opened; zero: it is closed at now, or never was.
+func (b *board) opened(service string, now time.Time) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if g := b.gates[service]; g != nil && !now.Before(g.Until) {
+		return g.Until
+	}
+	return time.Time{}
+}
+
 // standing says whether an item may be run. What the worker has not heard of may: the record's news may be slower than
 // the item.
 func (b *board) standing(item *messages.Item) messages.QueryState {

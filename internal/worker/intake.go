@@ -72,7 +72,7 @@ func (in *intake) open() (*lease.Semaphore, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	log := in.worker.log.With("service", in.service)
-	slots, err := lease.New(in.worker.ports.Leases, in.service, lease.Config{
+	slots, err := lease.New(in.worker.ports.Leases, lease.Name{Service: in.service}, lease.Config{
 		Slots: in.want.Slots, Holder: in.worker.cfg.ID, TTL: in.want.LeaseTTL,
 		OnError: func(err error) { log.Warn("lease", "error", err) },
 	})

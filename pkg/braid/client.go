@@ -136,7 +136,10 @@ func (c *Client) resume(ctx context.Context, id string, again *query.Resumption,
 	if again == nil {
 		again = &query.Resumption{}
 	}
-	body, err := json.Marshal(contract.Resume{WaitUpTo: (*query.Duration)(again.WaitUpTo), MaxRequests: again.MaxRequests, HoldBack: again.HoldBack, OnFailure: again.OnFailure, Failed: failed})
+	body, err := json.Marshal(contract.Resume{
+		WaitUpTo: (*query.Duration)(again.WaitUpTo), MaxRequests: again.MaxRequests, HoldBack: again.HoldBack, OnFailure: again.OnFailure, Failed: failed,
+		InFlight: again.InFlight, Priority: again.Priority, Weight: again.Weight,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encode resume: %w", err)
 	}

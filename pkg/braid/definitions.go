@@ -108,11 +108,13 @@ func readBounded(path string, limit int64) ([]byte, error) {
 // PlanConfig configures Plan. The zero value of each field is its default.
 type PlanConfig struct {
 	Definitions Definitions
-	InFlight    int                 // an explicit number of requests at a time; 0: as query and definition say
-	Lanes       int                 // most chunks at a time that all workers together take; 0: not known
-	Getenv      func(string) string // where credentials are looked for
-	ConfigDir   string              // folder of credential files
-	Now         time.Time
+	InFlight    messages.InFlight // requests at a time, whatever the query asks for; 0: nothing is set
+	// DefaultInFlight holds where the query asks for no number, whatever the definition says; 0: nothing is set.
+	DefaultInFlight messages.InFlight
+	Lanes           int                 // most chunks at a time that all workers together take; 0: not known
+	Getenv          func(string) string // where credentials are looked for
+	ConfigDir       string              // folder of credential files
+	Now             time.Time
 
 	NamedAdapters map[string]Adapter // by the name that definitions give
 
@@ -124,7 +126,7 @@ type PlanConfig struct {
 // depends on whether there is one, and are neither used nor told.
 func Plan(cfg PlanConfig, spec *query.Spec) (*messages.PlanSummary, error) {
 	return coordinator.Plan(cfg.Definitions, spec, coordinator.PlanOptions{
-		InFlight: cfg.InFlight, Lanes: cfg.Lanes, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
+		InFlight: cfg.InFlight, DefaultInFlight: cfg.DefaultInFlight, Lanes: cfg.Lanes, Now: cfg.Now, HasKey: func(d *service.Definition) bool { return len(cfg.keys(d)) > 0 },
 		Adapters: planning(cfg.NamedAdapters), Library: cfg.Definitions.Library, Standing: cfg.standing(),
 	})
 }

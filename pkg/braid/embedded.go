@@ -12,27 +12,30 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 )
 
 // EmbeddedConfig configures an Embedded. The zero value of each field but Dir is its default.
 type EmbeddedConfig struct {
-	Dir           string     // data directory: made when absent, locked against a second process
-	Listen        string     // host:port for workers in other processes; empty: no port is opened
-	Durability    Durability // Fast or Safe; empty: Safe
-	FastSync      bool       // the same as Durability Fast, where that is empty
-	MaxStore      int64      // bytes that all streams together may take; 0: as they were made, at first 80 % of what is free
-	Workers       int        // 0: none, for commands that run nothing
-	Concurrency   int        // most items at once in each worker; 32
-	LeaseTTL      time.Duration
-	InFlight      int
-	Grace         time.Duration
-	Definitions   Definitions
-	NamedAdapters map[string]Adapter // by the name that definitions give
-	Getenv        func(string) string
-	ConfigDir     string
-	Version       string
-	Log           *slog.Logger
+	Dir         string     // data directory: made when absent, locked against a second process
+	Listen      string     // host:port for workers in other processes; empty: no port is opened
+	Durability  Durability // Fast or Safe; empty: Safe
+	FastSync    bool       // the same as Durability Fast, where that is empty
+	MaxStore    int64      // bytes that all streams together may take; 0: as they were made, at first 80 % of what is free
+	Workers     int        // 0: none, for commands that run nothing
+	Concurrency int        // most items at once in each worker; 32
+	LeaseTTL    time.Duration
+	InFlight    messages.InFlight // whatever queries ask for; 0: nothing is set
+	// DefaultInFlight holds where no query asks for a number, whatever the definition says; 0: nothing is set.
+	DefaultInFlight messages.InFlight
+	Grace           time.Duration
+	Definitions     Definitions
+	NamedAdapters   map[string]Adapter // by the name that definitions give
+	Getenv          func(string) string
+	ConfigDir       string
+	Version         string
+	Log             *slog.Logger
 }
 
 // Embedded is NATS, a coordinator and workers in this process.
@@ -84,7 +87,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		return err
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
-		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
+		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, DefaultInFlight: e.cfg.DefaultInFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
 		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log,
 	})
 	if err != nil {

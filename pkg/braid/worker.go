@@ -111,7 +111,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 		library: cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
 			return fetch.NewTransport(fetch.TransportConfig{
-				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, d.Limits.InFlight), Proxy: http.ProxyFromEnvironment,
+				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, int(d.Limits.InFlight)), Proxy: http.ProxyFromEnvironment,
 			})
 		},
 		connect: func(c *service.Collection, t *http.Transport) (service.Adapter, error) {

@@ -4,7 +4,7 @@
 //
 // # States
 //
-// A slot is one key, "<name>.<index>". It is free when the key was never written, holds an empty value, or has expired;
+// A slot is one key, "<service>.<index>", or "<service>/<capacity>.<index>" where it is of a named capacity. It is free when the key was never written, holds an empty value, or has expired;
 // it is held while a value stands there that names a lease. For its holder a Slot goes through these states:
 //
 //	waiting ── compare-and-set lands ──▶ held ──▶ released   the key was set free by its holder
@@ -26,6 +26,13 @@
 // ask before each request and each write, because its timers may run later than its other code. The deadline passes when
 // either the monotonic or the wall clock has reached it: the monotonic clock of a machine that slept did not count the
 // sleep, and a wall clock that is set forward ends leases early, which is safe. Nothing extends a deadline but a renewal.
+//
+// # The cap
+//
+// It may change while slots are held. A lower one waits: holders finish, of whatever index, and nothing is granted until fewer are
+// held. A higher one, and a service that opens after it was closed to all (Ramp), rise by a ramp: see rampFor. A ramp is a function of
+// the clock and of what all processes know, so that they agree on it without a word. While it lasts the slots of the highest numbers
+// are nobody's, so that compare-and-set holds it as it holds the cap.
 //
 // # Failures
 //

@@ -21,8 +21,8 @@ func (l *Slot) handOn(ctx context.Context) bool {
 	switch {
 	case len(s.queue) == 0 || !l.doubt.IsZero() || time.Since(l.taken) >= tenure:
 		return false
-	case l.index >= s.slots || s.inUse() > s.slots || l.term != s.term:
-		return false // the cap has come down, or leases are for another time now
+	case l.index >= s.allowed() || s.inUse() > s.allowed() || l.term != s.term:
+		return false // the cap has come down or is still to rise, or leases are for another time now
 	case v.revision != l.revision || !v.held || passed(l.deadline):
 		return false
 	}

@@ -28,7 +28,7 @@ func TestHistoriesOfSlotsAreThoseOfSlots(t *testing.T) {
 			for p := range members {
 				way := leasetest.NewFaulty(store, func(leasetest.Call, string) leasetest.Fault { return w.fault(p) })
 				ways = append(ways, way)
-				s, err := lease.New(way, "svc", lease.Config{
+				s, err := lease.New(way, lease.Name{Service: "svc"}, lease.Config{
 					Slots: slots, Holder: fmt.Sprint("p", p), TTL: w.ttl, Rand: rand.New(rand.NewPCG(seed, uint64(p)+4)),
 				})
 				if err != nil {

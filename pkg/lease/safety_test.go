@@ -125,7 +125,7 @@ func (w *world) run(t *testing.T) (int, string) {
 		for p := range w.processes {
 			way := leasetest.NewFaulty(store, func(leasetest.Call, string) leasetest.Fault { return w.fault(p) })
 			ways = append(ways, way)
-			s, err := lease.New(way, "svc", lease.Config{
+			s, err := lease.New(way, lease.Name{Service: "svc"}, lease.Config{
 				Slots: w.slots, Holder: fmt.Sprint("p", p), TTL: w.ttl, Rand: rand.New(rand.NewPCG(w.seed, uint64(p)+2)),
 			})
 			if err != nil {

@@ -8,21 +8,21 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/braidhq/braid/pkg/messages"
 )
 
-// Semaphore hands out the slots of one service to this process, in agreement with all others that use the same name over
+// Semaphore hands out the slots of one name to this process, in agreement with all others that use the same name over
 // the same store. All methods are safe for concurrent use.
 type Semaphore struct {
 	store Store
-	name  string
+	name  string // as keys begin
 	cfg   Config
 
 	mu       sync.Mutex // guards all fields below and those of Slot that say so; never held during a call of the store
 	random   *rand.Rand
 	slots    int
-	term     term // of leases taken from now on
+	rise     ramp
+	risen    *time.Timer // looks at the waiters when the cap has risen; nil until that is waited for
+	term     term        // of leases taken from now on
 	views    map[int]*view
 	queue    []*waiter // waiters without an offer, by ticket
 	tickets  uint64
@@ -51,31 +51,31 @@ type State struct {
 	Waiting int // callers of Acquire without a slot to try for
 }
 
-// New makes the semaphore called name, which is the service's and fits messages.CheckName. Run must run for its slots to
-// be handed out as they become free.
-func New(store Store, name string, cfg Config) (*Semaphore, error) {
-	if err := messages.CheckName(name); err != nil {
-		return nil, fmt.Errorf("make semaphore: name: %w", err)
+// New makes the semaphore called name. Run must run for its slots to be handed out as they become free.
+func New(store Store, name Name, cfg Config) (*Semaphore, error) {
+	if err := name.Check(); err != nil {
+		return nil, fmt.Errorf("make semaphore: %w", err)
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("make semaphore %s: %w", name, err)
 	}
 	return &Semaphore{
-		store: store, name: name, cfg: cfg,
+		store: store, name: name.String(), cfg: cfg,
 		random: cfg.Rand, slots: cfg.Slots, term: newTerm(cfg.TTL, cfg.Margin), views: map[int]*view{},
 	}, nil
 }
 
 // SetSlots changes the cap, 0 to MaxSlots. When it goes down, holders finish and nothing is granted until fewer than n
-// slots are in use. Every process must be told; until then the old cap holds where it is not.
+// slots are in use. When it goes up, a quarter of it is there at once and the rest within two seconds. Every process must be told; until
+// then the old cap holds where it is not.
 func (s *Semaphore) SetSlots(n int) error {
 	if err := checkSlots(n, 0); err != nil {
 		return fmt.Errorf("set slots of %s: %w", s.name, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.slots = n
+	s.resize(n)
 	s.match()
 	return nil
 }

@@ -62,12 +62,14 @@ func TestNewRefusesSettingsOutOfBounds(t *testing.T) {
 	} {
 		cfg := good
 		c.change(&cfg)
-		if _, err := lease.New(lease.NewMemory(0), "svc", cfg); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := lease.New(lease.NewMemory(0), lease.Name{Service: "svc"}, cfg); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: New gave %v, want an error that says %q", c.name, err, c.says)
 		}
 	}
-	if _, err := lease.New(lease.NewMemory(0), "a.b", good); err == nil {
-		t.Error("New accepted a name with a dot")
+	for _, name := range []lease.Name{{}, {Service: "a.b"}, {Service: "a/b"}, {Service: "a", Capacity: "b.c"}, {Service: "a", Capacity: "b/c"}, {Capacity: "b"}} {
+		if _, err := lease.New(lease.NewMemory(0), name, good); err == nil {
+			t.Errorf("New accepted the name %q", name)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // stopped acquires a slot whose timers never run and whose renewals all fail, as if the process stood still.
 func stopped(t *testing.T) *Slot {
 	t.Helper()
-	s, err := New(NewMemory(0), "svc", Config{Slots: 1, Holder: "w"})
+	s, err := New(NewMemory(0), Name{Service: "svc"}, Config{Slots: 1, Holder: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}

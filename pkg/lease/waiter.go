@@ -91,6 +91,7 @@ func (s *Semaphore) match() {
 	for len(s.queue) > 0 {
 		index, ok := s.pick()
 		if !ok {
+			s.awaitRise()
 			return
 		}
 		w := s.queue[0]
@@ -101,13 +102,18 @@ func (s *Semaphore) match() {
 	}
 }
 
+// spread is how many slots, beside twice those in use, are chosen among. Where the cap is beyond all need, such as for a query without a
+// bound, most slots are never touched: each that was is a key that everybody watches and reads from time to time.
+const spread = 64
+
 // pick chooses at random among the slots that seem free, so that processes rarely meet. The caller holds mu.
 func (s *Semaphore) pick() (chosen int, ok bool) {
-	if s.inUse() >= s.slots {
+	allowed, used := s.allowed(), s.inUse()
+	if used >= allowed {
 		return 0, false
 	}
 	free := 0
-	for index := range s.slots {
+	for index := range min(allowed, 2*used+spread) {
 		if v := s.views[index]; v != nil && (v.held || v.busy) {
 			continue
 		}

@@ -67,12 +67,13 @@ type Query struct {
 	URL         string        `json:"url"` // canonical URL: the whole query as one request, cut to what a message carries
 	State       QueryState    `json:"state"`
 	Run         int           `json:"run"`
-	WaitUpTo    time.Duration `json:"wait_up_to_ns"`               // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
-	MaxRequests int64         `json:"max_requests,omitempty"`      // the user's budget of requests; 0: none
-	BudgetSpent int64         `json:"budget_spent,omitempty"`      // of it, by runs since it was given
-	HoldBack    *int64        `json:"hold_back,omitempty"`         // requests of each quota that its runs leave for others from now on; nil: as its spec says
-	OnFailure   string        `json:"on_failure,omitempty"`        // stop or finish, from now on; empty: as its spec says
-	InFlight    int           `json:"in_flight,omitempty"`         // requests in flight that the query asked for; 0: as the service says
+	WaitUpTo    time.Duration `json:"wait_up_to_ns"`          // how long the coordinator waits by itself, in all, without a position completed; 0: not at all
+	MaxRequests int64         `json:"max_requests,omitempty"` // the user's budget of requests; 0: none
+	BudgetSpent int64         `json:"budget_spent,omitempty"` // of it, by runs since it was given
+	HoldBack    *int64        `json:"hold_back,omitempty"`    // requests of each quota that its runs leave for others from now on; nil: as its spec says
+	OnFailure   string        `json:"on_failure,omitempty"`   // stop or finish, from now on; empty: as its spec says
+	InFlight    InFlight      `json:"in_flight,omitempty"`    // requests in flight that the query asked for, or its last resume; 0: as the service says
+	Rank                      // among the queries of its service
 	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
 	MaxRows     int64         `json:"max_rows,omitempty"`          // the table has no more rows than these, the first ones; 0: all
@@ -106,7 +107,8 @@ func (m *Query) Validate() error {
 		checkCount("budget_spent", m.BudgetSpent),
 		field("hold_back", m.checkHoldBack()),
 		checkText("on_failure", m.OnFailure),
-		checkCount("in_flight", int64(m.InFlight)),
+		field("in_flight", m.InFlight.Check()),
+		m.Rank.Check(),
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
 		checkRun(m.Run),

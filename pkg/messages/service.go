@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// MaxSlots bounds the slots of one service.
-const MaxSlots = 4096
-
 const (
 	maxServiceBytes = 4 << 10
 	maxGateBytes    = 16 << 10

@@ -38,11 +38,26 @@ type Query struct {
 
 // Run says how much the query may cost in quota and time.
 type Run struct {
-	OnQuota     OnQuota   `yaml:"on_quota" json:"on_quota,omitzero"`
-	MaxRequests int64     `yaml:"max_requests" json:"max_requests,omitzero"` // after so many the query stops, and can be resumed; 0: any number
-	HoldBack    int64     `yaml:"hold_back" json:"hold_back,omitzero"`       // requests of each quota that are left for others
-	InFlight    int       `yaml:"in_flight" json:"in_flight,omitzero"`       // requests at a time; 0: as the service allows
-	OnFailure   OnFailure `yaml:"on_failure" json:"on_failure,omitzero"`     // empty: stop
+	OnQuota     OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
+	MaxRequests int64   `yaml:"max_requests" json:"max_requests,omitzero"` // after so many the query stops, and can be resumed; 0: any number
+	HoldBack    int64   `yaml:"hold_back" json:"hold_back,omitzero"`       // requests of each quota that are left for others
+	// InFlight is how many requests at a time; 0: as the service allows.
+	InFlight  messages.InFlight `yaml:"in_flight" json:"in_flight,omitzero"`
+	Priority  *int              `yaml:"priority" json:"priority,omitempty"`    // among the queries of its service; nil: 0
+	Weight    int               `yaml:"weight" json:"weight,omitzero"`         // of its share among those of its priority; 0: 1
+	OnFailure OnFailure         `yaml:"on_failure" json:"on_failure,omitzero"` // empty: stop
+}
+
+// Rank is how the query asks to stand to the others at its service.
+func (r Run) Rank() messages.Rank {
+	rank := messages.Rank{Weight: r.Weight}
+	if r.Priority != nil {
+		rank.Priority = *r.Priority
+	}
+	if rank.Weight == 1 {
+		rank.Weight = 0 // as if it were not said
+	}
+	return rank
 }
 
 // OnFailure says what becomes of the other chunks when one has failed for good.
@@ -218,7 +233,7 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 		{root, "max_rows", q.MaxRows, MaxRows, func() { q.MaxRows = 0 }},
 		{root.At("run"), "max_requests", q.Run.MaxRequests, MaxRequests, func() { q.Run.MaxRequests = 0 }},
 		{root.At("run"), "hold_back", q.Run.HoldBack, MaxRequests, func() { q.Run.HoldBack = 0 }},
-		{root.At("run"), "in_flight", int64(q.Run.InFlight), MaxInFlight, func() { q.Run.InFlight = 0 }},
+		{root.At("run"), "weight", int64(q.Run.Weight), messages.MaxWeight, func() { q.Run.Weight = 0 }},
 	} {
 		if !bound.at.Has(bound.key) {
 			continue
@@ -226,6 +241,12 @@ func (q *Query) check(rule queryRule, root strictyaml.Node) {
 		if err := CheckBound(bound.value, bound.most); err != nil {
 			bound.at.At(bound.key).Fail("%s", err)
 			bound.reset()
+		}
+	}
+	if q.Run.Priority != nil {
+		if err := messages.CheckPriority(*q.Run.Priority); err != nil {
+			root.At("run", "priority").Fail("%s", err)
+			q.Run.Priority = nil
 		}
 	}
 	if len(q.Select) > maxColumns {

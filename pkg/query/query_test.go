@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -313,10 +314,10 @@ func TestNumbersAreBoundedInTheFileAsInTheSpec(t *testing.T) {
 	for _, test := range []struct {
 		key  string
 		most int64
-	}{{"max_chunks", MaxChunks}, {"max_rows", MaxRows}, {"in_flight", MaxInFlight}} {
+	}{{"max_chunks", MaxChunks}, {"max_rows", MaxRows}, {"in_flight", messages.MaxSlots}, {"weight", messages.MaxWeight}, {"priority", messages.MaxPriority}} {
 		line := func(n int64) string {
-			if test.key == "in_flight" {
-				return fmt.Sprintf("run: {in_flight: %d}\n", n)
+			if !strings.HasPrefix(test.key, "max_") {
+				return fmt.Sprintf("run: {%s: %d}\n", test.key, n)
 			}
 			return fmt.Sprintf("%s: %d\n", test.key, n)
 		}

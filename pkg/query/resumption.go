@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // Resumption is what changes for a query that is resumed. Nil members leave what there was.
@@ -12,6 +14,9 @@ type Resumption struct {
 	MaxRequests *int64         // the budget of requests; nil: a new one of the old size
 	HoldBack    *int64         // requests of each quota that are left for others; 0: none
 	OnFailure   OnFailure      // what becomes of the other chunks when one has failed; empty: as before
+	InFlight    *messages.InFlight // requests in flight at a time that it asks for
+	Priority    *int               // among the queries of its service
+	Weight      *int               // of its share among those of its priority
 }
 
 // Validate reports the first member that is out of bounds.
@@ -28,6 +33,25 @@ func (r *Resumption) Validate() error {
 	}
 	if err := r.OnFailure.Check(); err != nil && r.OnFailure != "" {
 		return fmt.Errorf("on_failure: %w", err)
+	}
+	if r.InFlight != nil {
+		err := r.InFlight.Check()
+		if *r.InFlight == 0 {
+			err = messages.ErrInFlight // what is given is not left out
+		}
+		if err != nil {
+			return fmt.Errorf("in_flight: %w", err)
+		}
+	}
+	var rank messages.Rank
+	if r.Priority != nil {
+		rank.Priority = *r.Priority
+	}
+	if err := rank.Check(); err != nil {
+		return err
+	}
+	if r.Weight != nil {
+		return messages.CheckWeight(*r.Weight)
 	}
 	return nil
 }

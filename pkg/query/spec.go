@@ -29,7 +29,6 @@ const (
 const (
 	MaxChunks   = 10_000_000 // as many as a plan may have
 	MaxRows     = 1 << 40
-	MaxInFlight = 1024
 	MaxRequests = 1 << 40 // of a budget, and of what is held back
 )
 
@@ -73,6 +72,14 @@ func (q *Query) Spec(values service.Values) *Spec {
 		s.Changed = q.Changed
 	}
 	return s
+}
+
+// Lasting is what of the spec is pinned with the query: all but what each start and each resume resolves anew, which the
+// query's record keeps.
+func (s *Spec) Lasting() *Spec {
+	lasting := *s
+	lasting.Run.InFlight, lasting.Run.Priority, lasting.Run.Weight = 0, nil, 0
+	return &lasting
 }
 
 // SpecError is one thing wrong with a spec. It wraps ErrSpec.
@@ -133,8 +140,11 @@ func (s *Spec) checkValues(problem func(field, format string, args ...any)) {
 }
 
 func (s *Spec) checkRun(problem func(field, format string, args ...any)) {
-	if n := s.Run.InFlight; n < 0 || n > MaxInFlight {
-		problem("run.in_flight", "%d, want 0 to %d", n, MaxInFlight)
+	if err := s.Run.InFlight.Check(); err != nil {
+		problem("run.in_flight", "%w", err)
+	}
+	if err := s.Run.Rank().Check(); err != nil {
+		problem("run", "%w", err)
 	}
 	if n := s.Run.MaxRequests; n < 0 || n > MaxRequests {
 		problem("run.max_requests", "%d, want 1 to %d, or none", n, int64(MaxRequests))

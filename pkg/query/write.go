@@ -117,8 +117,14 @@ func (w *writer) run(r Run) {
 	if r.HoldBack > 0 {
 		w.line("  hold_back: %d", r.HoldBack)
 	}
-	if r.InFlight > 0 {
-		w.line("  in_flight: %d", r.InFlight)
+	if r.InFlight != 0 {
+		w.line("  in_flight: %s", r.InFlight)
+	}
+	if r.Priority != nil {
+		w.line("  priority: %d", *r.Priority)
+	}
+	if r.Weight > 0 {
+		w.line("  weight: %d", r.Weight)
 	}
 	if r.OnFailure == FailureFinish {
 		w.line("  on_failure: %s", r.OnFailure)

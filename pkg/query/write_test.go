@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // same compares queries without the places of what they hold.
@@ -32,7 +34,9 @@ func drawnQuery(t *rapid.T) *Query {
 		MaxChunks: rapid.IntRange(0, 9).Draw(t, "chunks"), MaxRows: rapid.Int64Range(0, 9).Draw(t, "rows"),
 		Zone: rapid.OneOf(rapid.Just(""), text).Draw(t, "zone"),
 	}
-	q.Run.InFlight = rapid.IntRange(0, 3).Draw(t, "in flight")
+	q.Run.InFlight = messages.InFlight(rapid.IntRange(-1, 3).Draw(t, "in flight"))
+	q.Run.Weight = rapid.IntRange(0, 3).Draw(t, "weight")
+	q.Run.Priority = rapid.Ptr(rapid.IntRange(-10, 10), true).Draw(t, "priority")
 	q.Run.OnFailure = rapid.SampledFrom([]OnFailure{"", FailureFinish}).Draw(t, "on failure")
 	q.Run.OnQuota.WaitUpTo = Duration(time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "wait")))
 	for _, parameter := range rapid.SliceOfNDistinct(rapid.OneOf(name, text), 0, 4, rapid.ID[string]).Draw(t, "parameters") {

@@ -36,7 +36,7 @@ type Action struct {
 // record says Stopping already. What it says holds until the run is told something.
 func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
 	cursor := r.cursor
-	action := r.within(r.next(now, exhausted, recorded))
+	action := r.within(r.next(now, exhausted || r.ahead() == 0, recorded))
 	if action.Kind != Rewind {
 		r.cursor = cursor // nothing is gone over again
 	}
@@ -46,7 +46,7 @@ func (r *Run) Next(now time.Time, exhausted, recorded bool) Action {
 func (r *Run) next(now time.Time, exhausted, recorded bool) Action {
 	failure := r.failure()
 	drained := len(r.outstanding) == 0
-	stopping := r.stop != nil || r.tripped != nil || failure != nil && failure.Class == ClassAuth
+	stopping := r.stopped(failure)
 	switch {
 	case r.Enough():
 		return Action{Kind: Settle, State: messages.Complete}
@@ -70,6 +70,11 @@ func (r *Run) next(now time.Time, exhausted, recorded bool) Action {
 		return r.dispatch(r.children.len(), 0)
 	}
 	return r.dispatch(r.children.len(), r.limits.Window)
+}
+
+// stopped tells whether nothing more is to be begun, whatever may be left.
+func (r *Run) stopped(failure *messages.Stop) bool {
+	return r.stop != nil || r.tripped != nil || failure != nil && failure.Class == ClassAuth
 }
 
 // dispatch takes children of split chunks before the plan's next positions, both as far as the window has room.
@@ -98,6 +103,8 @@ func (r *Run) nextInOrder(failure *messages.Stop) Action {
 	}
 	wanted := r.limits.MaxRows - r.first.rows
 	switch {
+	case r.limits.Window < 1:
+		return Action{Kind: Wait}
 	case p.IsChild():
 		return Action{Kind: Dispatch, Children: []messages.Position{p}, Rows: wanted}
 	case p.Index() < r.cursor:
@@ -117,7 +124,7 @@ func (r *Run) settleFailed(failure *messages.Stop, exhausted bool) Action {
 		return action
 	}
 	switch {
-	case len(r.outstanding) > 0:
+	case len(r.outstanding) > 0 || children+ahead > 0: // there may be no room for them now
 		return Action{Kind: Wait}
 	case behind > 0:
 		return r.rewind()

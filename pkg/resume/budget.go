@@ -31,10 +31,7 @@ func (r *Run) within(a Action) Action {
 	if !r.limits.Budgeted || a.Kind != Dispatch && a.Kind != Rewind {
 		return a
 	}
-	left := r.limits.MaxRequests - r.spent
-	for _, n := range r.allowed {
-		left -= n
-	}
+	left := r.unallotted()
 	switch {
 	case left < 1 && len(r.outstanding) > 0:
 		return Action{Kind: Wait}
@@ -49,6 +46,15 @@ func (r *Run) within(a Action) Action {
 	sharing := max(items, min(int64(r.limits.Window), int64(r.total-r.done.Roots())), 1)
 	a.Allowance = int(max(1, min(mostAllowed, left/sharing)))
 	return a
+}
+
+// unallotted is what no item under way may send.
+func (r *Run) unallotted() int64 {
+	left := r.limits.MaxRequests - r.spent
+	for _, n := range r.allowed {
+		left -= n
+	}
+	return left
 }
 
 func (r *Run) budgetStop() *messages.Stop {

@@ -19,6 +19,7 @@ type world struct {
 	*rapid.T
 	total  int
 	window int
+	room   int                          // of the window, that others leave
 	all    []messages.Position          // of the plan and of all splits, in order
 	splits map[messages.Position]bool   // those that the service always refuses as too large
 	fails  map[messages.Position]string // class of the failure that a position always has
@@ -124,9 +125,23 @@ func (w *world) settled() resume.Action {
 	return resume.Action{}
 }
 
-// act takes actions until there is one to wait for.
+// act takes actions until there is one to wait for. Others may leave the run little room, or none; it is given no more than it demands.
 func (w *world) act() resume.Action {
+	room := w.window
+	if rapid.IntRange(0, 3).Draw(w.T, "crowded") == 0 {
+		room = rapid.IntRange(0, w.window).Draw(w.T, "room")
+	}
+	action := w.actWithin(room)
+	if action.Kind == resume.Wait && len(w.queue)+len(w.news) == 0 {
+		return w.actWithin(w.window)
+	}
+	return action
+}
+
+func (w *world) actWithin(room int) resume.Action {
 	for range 100 {
+		w.room = min(room, w.run.Demand(w.ended))
+		w.run.SetWindow(w.room)
 		action := w.run.Next(w.now, w.ended, w.stopping)
 		switch action.Kind {
 		case resume.Wait, resume.Settle:
@@ -171,8 +186,8 @@ func (w *world) dispatch(children []messages.Position, n int) {
 			w.send(p)
 		}
 	}
-	if waiting := w.run.Progress(w.now).Waiting; waiting > w.window {
-		w.Fatalf("%d outstanding, the window is %d", waiting, w.window)
+	if waiting := w.run.Progress(w.now).Waiting; waiting > w.room {
+		w.Fatalf("%d outstanding, the window is %d", waiting, w.room)
 	}
 }
 

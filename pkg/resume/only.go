@@ -22,9 +22,7 @@ func (r *Run) inScope(p messages.Position) bool {
 // nextOnly runs the positions that the run is limited to, all of them to their end, and then settles: what else has no
 // result is left for a resume.
 func (r *Run) nextOnly(failure *messages.Stop) Action {
-	if r.children.len() == 0 && len(r.outstanding) == 0 {
-		r.enqueueOnly()
-	}
+	r.refillOnly()
 	switch {
 	case r.children.len() > 0:
 		return r.dispatch(r.children.len(), 0)
@@ -37,6 +35,13 @@ func (r *Run) nextOnly(failure *messages.Stop) Action {
 		Kind:   messages.StopRetried,
 		Reason: fmt.Sprintf("the chunks that had failed were run again, as was asked; %d others have no result yet", r.done.Lacks(r.total)),
 	}}
+}
+
+// refillOnly queues again what came back without a result, once all has come back.
+func (r *Run) refillOnly() {
+	if r.children.len() == 0 && len(r.outstanding) == 0 {
+		r.enqueueOnly()
+	}
 }
 
 // enqueueOnly queues what is still to be run. A position that came from a split that is lost is not: nobody asks for it until

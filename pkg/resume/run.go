@@ -11,7 +11,7 @@ const ClassAuth = "auth"
 
 // Limits of a run.
 type Limits struct {
-	Window    int                 // most positions with the workers or on the way to them
+	Window    int                 // most positions with the workers or on the way to them; SetWindow changes it
 	DrainFor  time.Duration       // longest wait, after a stop, for what is in flight
 	QuotaWait time.Duration       // assumed until the next try when an interruption for quota says no time
 	MaxRows   int64               // the run is complete with so many rows at the plan's beginning; 0: with all

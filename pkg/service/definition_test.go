@@ -146,7 +146,7 @@ func TestAWrongDefinitionIsRefusedWithLineAndRemedy(t *testing.T) {
 		{"path language", []string{"'$.data[*]'", "'$..data'"}, `"$..data" is not a path`},
 		{"list path", []string{"'$.data[*]'", "'$.data'"}, `does not name one list`},
 		{"values", []string{"{page_rows: 500}", "{page_rows: 500, values: -1}"}, `rivers.yaml:12: limits.values: -1 is out of bounds, want 0 to 1000000`},
-		{"limits", []string{"{page_rows: 500}", "{page_rows: 500, in_flight: 0}"}, `rivers.yaml:12: limits.in_flight: 0 is out of bounds, want 1 to 1024`},
+		{"limits", []string{"{page_rows: 500}", "{page_rows: 500, in_flight: 0}"}, `rivers.yaml:12: limits.in_flight: 0 is out of bounds, want a whole number from 1 to 10000, or unbounded`},
 		{"no collection", []string{"collections:\n  gauges:", "x:\n  gauges:"}, `the key "collections" is missing`},
 	}
 	for _, test := range tests {

@@ -3,19 +3,21 @@ package service
 import (
 	"time"
 
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
 // Limits bounds requests and answers of a service or of one of its collections. Zero means no limit.
 type Limits struct {
-	URLBytes      int   `yaml:"url_bytes"`      // whole URL as sent, escaped
-	BodyBytes     int   `yaml:"body_bytes"`     // request body
-	RequestBytes  int   `yaml:"request_bytes"`  // URL and body together
-	Values        int   `yaml:"values"`         // values of one parameter in a request
-	PageRows      int   `yaml:"page_rows"`      // rows asked per page
-	InFlight      int   `yaml:"in_flight"`      // requests in flight over all workers; of the service, not of a collection
-	ResponseBytes int64 `yaml:"response_bytes"` // largest page accepted
-	ChunkRows     int64 `yaml:"chunk_rows"`     // soft target of rows in a chunk, by the estimate
+	URLBytes     int `yaml:"url_bytes"`     // whole URL as sent, escaped
+	BodyBytes    int `yaml:"body_bytes"`    // request body
+	RequestBytes int `yaml:"request_bytes"` // URL and body together
+	Values       int `yaml:"values"`        // values of one parameter in a request
+	PageRows     int `yaml:"page_rows"`     // rows asked per page
+	// InFlight is how many requests in flight over all workers; of the service, not of a collection.
+	InFlight      messages.InFlight `yaml:"in_flight"`
+	ResponseBytes int64             `yaml:"response_bytes"` // largest page accepted
+	ChunkRows     int64             `yaml:"chunk_rows"`     // soft target of rows in a chunk, by the estimate
 }
 
 func defaultLimits() Limits {
@@ -28,7 +30,6 @@ const (
 	maxBodyBytes     = 512 << 10
 	maxValues        = 1_000_000
 	maxPageRows      = 10_000_000
-	maxInFlight      = 1024
 	maxResponseBytes = 2 << 30
 	maxChunkRows     = 1_000_000_000
 )
@@ -46,7 +47,6 @@ func decodeLimits(n strictyaml.Node) Limits {
 	}
 	checkRange(n.At("values"), int64(limits.Values), 0, maxValues)
 	checkRange(n.At("page_rows"), int64(limits.PageRows), 0, maxPageRows)
-	checkRange(n.At("in_flight"), int64(limits.InFlight), 1, maxInFlight)
 	checkRange(n.At("response_bytes"), limits.ResponseBytes, 1<<10, maxResponseBytes)
 	checkRange(n.At("chunk_rows"), limits.ChunkRows, 0, maxChunkRows)
 	return limits

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
 
@@ -29,11 +30,18 @@ type Resume struct {
 	HoldBack *int64 `json:"hold_back,omitempty" minimum:"0" doc:"Requests of each quota that are left for others from now on; left out: as before"`
 	// OnFailure says what becomes of the other chunks when one has failed for good; empty: as before.
 	OnFailure query.OnFailure `json:"on_failure,omitempty" enum:"stop,finish" doc:"What becomes of the other chunks when one has failed; left out: as before"`
+	// InFlight, Priority and Weight are how the query asks to stand at its service from now on; nil: as before.
+	InFlight *messages.InFlight `json:"in_flight,omitempty" doc:"Requests in flight at a time, over all workers, or unbounded; left out: as before"`
+	Priority *int               `json:"priority,omitempty" minimum:"-10" maximum:"10" doc:"While a query has work to give out, those of lower priority at its service get nothing; left out: as before"`
+	Weight   *int               `json:"weight,omitempty" minimum:"1" maximum:"100" doc:"Weight of the query's share among those of its priority at its service; left out: as before"`
 }
 
 // Resumption is what changes for the query.
 func (r *Resume) Resumption() *query.Resumption {
-	return &query.Resumption{WaitUpTo: (*time.Duration)(r.WaitUpTo), MaxRequests: r.MaxRequests, HoldBack: r.HoldBack, OnFailure: r.OnFailure}
+	return &query.Resumption{
+		WaitUpTo: (*time.Duration)(r.WaitUpTo), MaxRequests: r.MaxRequests, HoldBack: r.HoldBack, OnFailure: r.OnFailure,
+		InFlight: r.InFlight, Priority: r.Priority, Weight: r.Weight,
+	}
 }
 
 // DecodeResume reads the body of a resume; none at all is the zero Resume.

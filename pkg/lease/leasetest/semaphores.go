@@ -15,7 +15,7 @@ import (
 // Start makes a semaphore over store, keeps it running, and stops it at the end of the test.
 func Start(t *testing.T, store lease.Store, name string, cfg lease.Config) *lease.Semaphore {
 	t.Helper()
-	s, err := lease.New(store, name, cfg)
+	s, err := lease.New(store, lease.Name{Service: name}, cfg)
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
