@@ -48,15 +48,28 @@ func TestReplay(t *testing.T) {
 	run(t, draw(seed))
 }
 
+const loopback = "127.0.0.1"
+
 // run does what a schedule says to a query on a system of its own, drives the query to its end, and judges.
 func run(t *testing.T, s schedule) {
 	t.Helper()
 	want := calmTable(t, s)
-	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream)}
+	told.started(s)
+	var net *network
+	at := loopback
+	if s.Network {
+		var err error
+		if net, err = newNetwork(t); err != nil {
+			told.leaveAll(s, kind.ofNetworks, err.Error())
+		} else {
+			at = net.address(1)
+		}
+	}
+	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream, at)}
 	var heart pulse
 	defer heart.start()()
 
-	x.c = newCluster(t, s, x.up)
+	x.c = newCluster(t, s, x.up, net)
 	x.o = newObserver(t, x.c.urls)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -72,9 +85,9 @@ func run(t *testing.T, s schedule) {
 	acting.Go(func() { x.act(begun) })
 	table := x.drive(begun, acting.Wait)
 	x.up.idle(t)
-	told.ran(s)
 	told.worst("this machine stood still (s)", heart.read().Seconds(), 0)
 	x.judge(table, want, heart.read())
+	told.ended(s, !t.Failed())
 	t.Logf("%.1fs; %d in flight, %d requests, machine stood still %v\n%s", time.Since(begun).Seconds(),
 		x.up.Counters().MostInFlight, x.up.Counters().Requests, heart.read(), s)
 }
@@ -185,7 +198,7 @@ func calmTable(t *testing.T, s schedule) []byte {
 	if table := calm.tables[s.Chunks]; table != nil {
 		return table
 	}
-	up := newUpstream(t, simulator.Config{})
+	up := newUpstream(t, simulator.Config{}, loopback)
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/q.yaml", []byte(rig.DailyQuery(s.sites(), s.Chunks)), 0o600); err != nil {
 		t.Fatal(err)
