@@ -62,7 +62,7 @@ func run(t *testing.T, s schedule) {
 		if net, err = newNetwork(t); err != nil {
 			told.leaveAll(s, kind.ofNetworks, err.Error())
 		} else {
-			at = net.address(1)
+			at = net.upstream()
 		}
 	}
 	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream, at)}

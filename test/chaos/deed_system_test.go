@@ -119,7 +119,7 @@ func (x *trial) unplug(a action) error {
 			}
 			parted = append(parted, at)
 			// The others may have to elect anew, for each stream that the server led.
-			bound, alone = 3*takenOver, alone && standby != at && x.count(island) == 1
+			bound, alone = 3*takenOver, alone && standby != at && x.number(kind.ofTheStore) == 1
 		} else {
 			alone = alone && !x.has(kind.ofTheStore)
 		}

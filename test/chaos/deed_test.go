@@ -190,15 +190,7 @@ func (x *trial) takeOver(lease string, bound time.Duration, counted bool) {
 }
 
 // onlyOneOfCoordinators tells whether the other coordinator is there to take over.
-func (x *trial) onlyOneOfCoordinators() bool {
-	n := 0
-	for _, a := range x.Actions {
-		if a.Kind.ofCoordinators() {
-			n++
-		}
-	}
-	return n == 1
-}
+func (x *trial) onlyOneOfCoordinators() bool { return x.number(kind.ofCoordinators) == 1 }
 
 // coordinator kills or stops the coordinator that leads, or kills the one that does not.
 func (x *trial) coordinator(a action) error {

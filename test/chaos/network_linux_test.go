@@ -112,8 +112,14 @@ func newNetwork(t *testing.T) (*network, error) {
 			return nil, err
 		}
 	}
-	return n, command("ip", "addr", "add", n.address(1)+"/24", "dev", n.main)
+	return n, errors.Join(
+		command("ip", "addr", "add", n.address(1)+"/24", "dev", n.main),
+		os.WriteFile("/proc/sys/net/ipv4/conf/"+n.main+"/route_localnet", []byte("1"), 0o644))
 }
+
+// upstream is the address of this process that a service is asked at. A service without TLS has to be on loopback, so all
+// hosts know this one address of loopback's to be at the switch.
+func (n *network) upstream() string { return "127.77.77.77" }
 
 func (n *network) address(host int) string {
 	return fmt.Sprintf("10.%d.%d.%d", 64+n.id/200%64, n.id%200, host)
@@ -148,8 +154,15 @@ func (n *network) newHost() (*host, error) {
 	if err := command("ip", "link", "add", h.cable, "type", "veth", "peer", "name", "eth0", "netns", path); err != nil {
 		return nil, err
 	}
-	for _, line := range []string{"link set lo up", "addr add " + h.address + "/24 dev eth0", "link set eth0 up"} {
-		if err := command(h.enter[0], append(h.enter[1:], append([]string{"ip"}, strings.Fields(line)...)...)...); err != nil {
+	for _, line := range []string{
+		"ip link set lo up",
+		"ip addr add " + h.address + "/24 dev eth0",
+		"ip link set eth0 up",
+		"echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet",
+		"ip route del local 127.0.0.0/8 dev lo table local",
+		"ip route add " + n.upstream() + " via " + n.address(1) + " src " + h.address,
+	} {
+		if err := command(h.enter[0], append(h.enter[1:], "sh", "-c", line)...); err != nil {
 			return nil, err
 		}
 	}

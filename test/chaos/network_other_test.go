@@ -17,6 +17,8 @@ func newNetwork(*testing.T) (*network, error) { return nil, errNoNetwork }
 
 func (n *network) address(int) string { return "" }
 
+func (n *network) upstream() string { return "" }
+
 func (n *network) newHost() (*host, error) { return nil, errNoNetwork }
 
 type host struct {

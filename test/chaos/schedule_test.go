@@ -143,10 +143,13 @@ func (s schedule) has(one func(kind) bool) bool {
 	return slices.ContainsFunc(s.Actions, func(a action) bool { return one(a.Kind) })
 }
 
-func (s schedule) count(k kind) int {
+func (s schedule) count(k kind) int { return s.number(func(other kind) bool { return other == k }) }
+
+// number counts the actions of some kinds.
+func (s schedule) number(which func(kind) bool) int {
 	n := 0
 	for _, a := range s.Actions {
-		if a.Kind == k {
+		if which(a.Kind) {
 			n++
 		}
 	}
