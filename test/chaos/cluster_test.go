@@ -129,19 +129,23 @@ func (m *member) healthy(ctx context.Context) error {
 	return nil
 }
 
+// page is where a NATS server tells of itself.
+func (m *member) page(name string) string { return strings.TrimSuffix(m.health, "healthz") + name }
+
 // cluster is the whole system.
 type cluster struct {
-	t     *testing.T
-	s     schedule
-	net   *network // nil: all is on loopback
-	dir   string
-	disk  string // where one NATS server stores, when that is a file system of its own
-	full  *member
-	nats  []*member
-	urls  []string // of the NATS servers, not through proxies
-	lead  []*member
-	desks []*braid.Client
-	work  []*member
+	t      *testing.T
+	s      schedule
+	net    *network // nil: all is on loopback
+	dir    string
+	disk   string // where one NATS server stores, when that is a file system of its own
+	full   *member
+	routes []*proxy // in front of each server, for the others of the cluster; none where there is a network
+	nats   []*member
+	urls   []string // of the NATS servers, not through proxies
+	lead   []*member
+	desks  []*braid.Client
+	work   []*member
 }
 
 // newCluster starts a system. A process reaches NATS through proxies of its own, and the upstream through the one that all share;
@@ -199,12 +203,19 @@ func (c *cluster) startNATS() {
 	if c.s.Cluster {
 		servers = 3
 	}
-	var routes []string
+	var routes, listens []string
 	for i := range servers {
 		m := c.member("nats-"+strconv.Itoa(i), "nats-server", c.s.has(func(k kind) bool { return k == jumpNATS }))
 		m.store = filepath.Join(c.dir, m.name)
 		c.nats = append(c.nats, m)
-		routes = append(routes, "nats://"+net.JoinHostPort(m.address(), freePort(c.t)))
+		at := net.JoinHostPort(m.address(), freePort(c.t))
+		listens = append(listens, "nats://"+at)
+		if m.host == nil {
+			way := newProxy(c.t, loopback, at)
+			c.routes = append(c.routes, way)
+			at = way.address()
+		}
+		routes = append(routes, at)
 	}
 	c.ownDisk()
 	for i, m := range c.nats {
@@ -212,8 +223,9 @@ func (c *cluster) startNATS() {
 		m.args = []string{"-a", m.address(), "-p", port, "-m", monitor, "-js", "-sd", m.store, "-n", "n" + strconv.Itoa(i)}
 		m.health = "http://" + net.JoinHostPort(m.address(), monitor) + "/healthz"
 		if c.s.Cluster {
-			// Clients must not learn of ways around their proxies.
-			m.args = append(m.args, "--cluster_name", "chaos", "--cluster", routes[i], "--routes", strings.Join(routes, ","), "--no_advertise")
+			// Neither clients nor servers must learn of ways around their proxies.
+			m.args = append(m.args, "--cluster_name", "chaos", "--cluster", listens[i], "--cluster_advertise", routes[i],
+				"--routes", "nats://"+strings.Join(routes, ",nats://"), "--no_advertise")
 		}
 		m.start()
 		c.urls = append(c.urls, "nats://"+net.JoinHostPort(m.address(), port))

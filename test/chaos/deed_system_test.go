@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -162,7 +161,7 @@ func (x *trial) serverOf(m *member) *member {
 func connected(ctx context.Context, server *member) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server.health, "healthz")+"connz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.page("connz"), http.NoBody)
 	if err != nil {
 		return nil, err
 	}

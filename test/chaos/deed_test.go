@@ -103,6 +103,8 @@ func (x *trial) carryOut(a action) error {
 		return x.fillDisk(a.Lasts)
 	case damage:
 		return x.damage(a)
+	case stallRoutes:
+		x.stallRoutes(a)
 	case loseStore:
 		return x.loseStore(a)
 	case restartAll:
@@ -236,6 +238,22 @@ func (x *trial) disturb(a action) {
 	set(true)
 	<-time.After(a.Lasts)
 	set(false)
+}
+
+// stallRoutes holds back what NATS servers say to each other, on all connections or on those that were made to one server, and
+// nobody is told.
+func (x *trial) stallRoutes(a action) {
+	ways := x.c.routes
+	if a.Part < 0.5 {
+		ways = []*proxy{pick(ways, a.Who)}
+	}
+	for _, way := range ways {
+		way.stallAll(true)
+	}
+	<-time.After(a.Lasts)
+	for _, way := range ways {
+		way.stallAll(false)
+	}
 }
 
 // publishAgain publishes what is queued now once more, when some of it has been done.

@@ -44,6 +44,7 @@ const (
 	handBack      kind = "hand back items that others work on"
 	fillDisk      kind = "fill NATS' disk"
 	damage        kind = "damage a store file"
+	stallRoutes   kind = "stall routes between NATS servers"
 	loseStore     kind = "lose a NATS server's store"
 	restartAll    kind = "restart everything in turn"
 	jumpWorker    kind = "set a worker's clock"
@@ -61,7 +62,7 @@ func kinds() []kind {
 	return []kind{
 		killWorker, killWorker, killWorker, killLeader, killLeader, killStandby, killNATS, killNATS,
 		stopWorker, stopWorker, stopLeader, stopNATS, cutNATS, partition, partition, stallNATS, stallNATS, delayNATS,
-		cutUpstream, stallUpstream, publishAgain, handBack, handBack, fillDisk, damage, loseStore, loseStore, loseStore,
+		cutUpstream, stallUpstream, publishAgain, handBack, handBack, fillDisk, damage, loseStore, loseStore, loseStore, stallRoutes, stallRoutes,
 		restartAll, jumpWorker, jumpWorker, jumpLeader, jumpNATS, apartWorker, apartWorker, apartLeader, apartNATS, island, island,
 	}
 }
@@ -90,6 +91,8 @@ func (k kind) fits(s schedule) bool {
 		return s.Network
 	case k.ofProxies():
 		return !s.Network
+	case k == stallRoutes:
+		return s.Cluster && !s.Network
 	case k.ofDisks():
 		// What is promised is of one disk, and of its loss where there are others.
 		return !s.has(kind.ofDisks) && (k != loseStore || s.Cluster)
@@ -101,7 +104,8 @@ func (k kind) fits(s schedule) bool {
 // ofTheStore are the kinds after which a bound on time that rests on the store does not count.
 func (k kind) ofTheStore() bool {
 	return slices.Contains([]kind{
-		killNATS, stopNATS, cutNATS, partition, stallNATS, delayNATS, fillDisk, damage, loseStore, restartAll, jumpNATS, apartNATS, island,
+		killNATS, stopNATS, cutNATS, partition, stallNATS, delayNATS, stallRoutes, fillDisk, damage, loseStore, restartAll,
+		jumpNATS, apartNATS, island,
 	}, k)
 }
 
@@ -192,7 +196,7 @@ func draw(seed uint64) schedule {
 			a.Lasts = between(100*time.Millisecond, ttl+ttl/2)
 		case stopWorker, apartWorker:
 			a.Lasts = between(ttl+ttl/3, 2*ttl)
-		case stopLeader, apartLeader, apartNATS, island:
+		case stopLeader, apartLeader, apartNATS, island, stallRoutes:
 			a.Lasts = between(leaderTTL+leaderTTL/4, 2*leaderTTL)
 		case stopNATS, partition, stallNATS:
 			a.Lasts = between(200*time.Millisecond, ttl+ttl/2)
