@@ -55,21 +55,19 @@ func run(t *testing.T, s schedule) {
 	t.Helper()
 	want := calmTable(t, s)
 	told.started(s)
-	var net *network
+	x := &trial{t: t, schedule: s}
+	var between *network
 	at := loopback
 	if s.Network {
-		var err error
-		if net, err = newNetwork(t); err != nil {
-			told.leaveAll(s, kind.ofNetworks, err.Error())
-		} else {
-			at = net.upstream()
+		if between, x.noNetwork = newNetwork(t); x.noNetwork == nil {
+			at = between.upstream()
 		}
 	}
-	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream, at)}
+	x.up = newUpstream(t, s.Upstream, at)
 	var heart pulse
 	defer heart.start()()
 
-	x.c = newCluster(t, s, x.up, net)
+	x.c = newCluster(t, s, x.up, between)
 	x.o = newObserver(t, x.c.urls)
 	t.Cleanup(func() {
 		if t.Failed() {

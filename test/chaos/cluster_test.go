@@ -260,7 +260,7 @@ func (c *cluster) connect(m *member, args ...string) {
 		m.ways = append(m.ways, way)
 		urls[i] = "nats://" + way.address()
 	}
-	m.args = append(args, "--nats-url", strings.Join(urls, ","), "--log-format", "text")
+	m.args = slices.Concat(args, []string{"--nats-url", strings.Join(urls, ","), "--log-format", "text"})
 	m.start()
 }
 

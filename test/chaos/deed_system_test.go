@@ -93,8 +93,8 @@ func (x *trial) jump(a action) error {
 
 // unplug parts hosts from all others for a while, without a word to anybody: packets get lost.
 func (x *trial) unplug(a action) error {
-	if x.c.net == nil {
-		return errors.New("the processes have no network of their own")
+	if x.noNetwork != nil {
+		return x.noNetwork
 	}
 	var measuring sync.WaitGroup
 	defer measuring.Wait()

@@ -18,6 +18,8 @@ type trial struct {
 	o     *observer
 	query string
 
+	noNetwork error // why the processes have none, where they should
+
 	mu       sync.Mutex // guards all below
 	overlap  int        // slots that stopped workers held: so many requests no fence can call back
 	again    int        // items that were given out twice by an action

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -112,9 +111,13 @@ func newNetwork(t *testing.T) (*network, error) {
 			return nil, err
 		}
 	}
-	return n, errors.Join(
-		command("ip", "addr", "add", n.address(1)+"/24", "dev", n.main),
-		os.WriteFile("/proc/sys/net/ipv4/conf/"+n.main+"/route_localnet", []byte("1"), 0o644))
+	if err := command("ip", "addr", "add", n.address(1)+"/24", "dev", n.main); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/conf/"+n.main+"/route_localnet", []byte("1"), 0o644); err != nil {
+		return nil, fmt.Errorf("let the upstream's address be asked for: %w", err)
+	}
+	return n, nil
 }
 
 // upstream is the address of this process that a service is asked at. A service without TLS has to be on loopback, so all
@@ -183,7 +186,7 @@ func newSpace() (*os.File, error) {
 		runtime.LockOSThread() // never unlocked: the thread, which is in the new namespace, ends with this function
 		var m made
 		if m.err = syscall.Unshare(syscall.CLONE_NEWNET); m.err == nil {
-			m.file, m.err = os.Open(filepath.Join("/proc/self/task", fmt.Sprint(syscall.Gettid()), "ns/net"))
+			m.file, m.err = os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", syscall.Gettid()))
 		}
 		done <- m
 	}()

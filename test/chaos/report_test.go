@@ -47,15 +47,6 @@ func (r *report) ended(s schedule, passed bool) {
 	r.failed[s.Seed] = !passed
 }
 
-// leaveAll leaves out all actions of some kinds.
-func (r *report) leaveAll(s schedule, which func(kind) bool, why string) {
-	for _, a := range s.Actions {
-		if which(a.Kind) {
-			r.leave(a.Kind, why)
-		}
-	}
-}
-
 func (r *report) carriedOut(k kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -77,9 +77,6 @@ func (k kind) ofProxies() bool {
 	return slices.Contains([]kind{cutNATS, partition, stallNATS, delayNATS}, k)
 }
 
-// ofClocks are the kinds that set a clock.
-func (k kind) ofClocks() bool { return slices.Contains([]kind{jumpWorker, jumpLeader, jumpNATS}, k) }
-
 // ofDisks are the kinds after which a server's store is not what it was.
 func (k kind) ofDisks() bool { return slices.Contains([]kind{fillDisk, damage, loseStore}, k) }
 

@@ -108,7 +108,7 @@ func overlayTime(dir string) (string, error) {
 }
 
 // errNow tells that this suite has to be adapted to the toolchain.
-var errNow = errors.New("Now does not begin, exactly once, as the change of the wall clock needs it")
+var errNow = errors.New("time.Now does not begin, exactly once, as the change of the wall clock needs it")
 
 // shiftNow makes Now add what wallShift gives to the wall clock's seconds.
 func shiftNow(text string) (string, error) {
