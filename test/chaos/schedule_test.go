@@ -98,6 +98,18 @@ func (k kind) fits(s schedule) bool {
 	}
 }
 
+// leads tells whether a kind is one for whose sake the system of a schedule is more than the simplest one.
+func (k kind) leads(s schedule) bool {
+	switch {
+	case s.Network:
+		return k.ofNetworks()
+	case s.Cluster:
+		return k.ofDisks() || slices.Contains([]kind{stallRoutes, restartAll, stopNATS}, k)
+	default:
+		return true
+	}
+}
+
 // ofTheStore are the kinds after which a bound on time that rests on the store does not count.
 func (k kind) ofTheStore() bool {
 	return slices.Contains([]kind{
@@ -173,7 +185,7 @@ func draw(seed uint64) schedule {
 	between := func(low, high time.Duration) time.Duration { return low + time.Duration(r.Int64N(int64(high-low)+1)) }
 	s := schedule{Seed: seed, Chunks: 60 + 20*r.IntN(4), Pages: 1 + r.IntN(2)}
 	s.Network = r.IntN(7) == 0
-	s.Cluster = s.Network || r.IntN(8) == 0
+	s.Cluster = s.Network || r.IntN(6) == 0
 	if r.IntN(3) == 0 {
 		s.Faults = 0.02 + 0.08*r.Float64()
 	}
@@ -183,7 +195,7 @@ func draw(seed uint64) schedule {
 	s.Upstream = s.upstream()
 	for n := 1 + r.IntN(4); len(s.Actions) < n; {
 		a := action{At: between(undisturbed/20, undisturbed), Kind: kinds()[r.IntN(len(kinds()))], Who: r.IntN(1 << 10), Part: r.Float64()}
-		if !a.Kind.fits(s) || s.Network && len(s.Actions) == 0 && !a.Kind.ofNetworks() {
+		if !a.Kind.fits(s) || len(s.Actions) == 0 && !a.Kind.leads(s) {
 			continue
 		}
 		switch a.Kind {
