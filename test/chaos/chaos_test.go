@@ -164,6 +164,7 @@ func (x *trial) look(ctx context.Context, desk *braid.Client, over <-chan struct
 		if state == messages.Failed {
 			x.t.Errorf("the query failed: %+v", status.Query.Stop)
 		}
+		x.judgeWait(status.Query.Stop)
 		_, err := desk.Resume(ctx, x.query, nil)
 		return nil, true, fmt.Sprintf("%s because of %+v; resume: %v", state, status.Query.Stop, err)
 	case messages.Complete:

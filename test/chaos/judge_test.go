@@ -142,6 +142,23 @@ func firstSite(e simulator.Exchange) string {
 	return slices.Min(strings.Split(address.Query().Get("monitoring_location_id"), ","))
 }
 
+// judgeWait wants that a query that met the quota is told to wait for about a window, whatever clocks say: the suite resumes it
+// at once, others do as they are told.
+func (x *trial) judgeWait(stop *messages.Stop) {
+	x.t.Helper()
+	if stop == nil || stop.Kind != string(messages.QuotaExhausted) {
+		return
+	}
+	wait, bound := time.Until(stop.Until), 2*quotaWindow
+	if x.count(jumpNATS) > 0 {
+		bound += farthestNATS
+	}
+	told.worst("seconds to wait for the quota, as the query says", wait.Seconds(), bound.Seconds())
+	if wait > bound {
+		x.t.Errorf("the query says that the quota is back in %v, want at most %v", wait, bound)
+	}
+}
+
 // judgeQuota wants that nothing is sent between the moment when a refusal can be known to all and the end of the window, but what
 // was in flight or about to be: one for each slot.
 func (x *trial) judgeQuota(log []simulator.Exchange, pauses time.Duration) {
