@@ -41,6 +41,10 @@ type Bus struct {
 	full   chan<- error          // of the embedded server; nil for an external one
 	denied atomic.Pointer[error] // the last thing that the server did not permit
 
+	reckoned atomic.Pointer[reckoning]
+	hush     context.CancelFunc // ends keeping
+	keeping  sync.WaitGroup     // the server's time
+
 	mu    sync.Mutex    // guards all below
 	anew  chan struct{} // closed when the connection that is, or was, up has been replaced by another
 	since time.Time     // when the connection that is, or was, up was made
@@ -114,11 +118,19 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 			shown, most, minPayload, minPayload)
 	}
 	b.inline = min(maxInline, int(b.nc.MaxPayload())-headerRoom)
+	now := time.Now()
+	b.reckoned.Store(&reckoning{server: now.Round(0), local: now})
+	b.reckon(ctx)
+	var keep context.Context
+	keep, b.hush = context.WithCancel(context.WithoutCancel(ctx))
+	b.keeping.Go(func() { b.keepTime(keep) })
 	return b, nil
 }
 
 // Close drains the connection and waits until it is closed.
 func (b *Bus) Close() {
+	b.hush()
+	b.keeping.Wait()
 	if err := b.nc.Drain(); err != nil {
 		b.nc.Close()
 	}

@@ -75,6 +75,6 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	}, coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Definitions: cfg.Definitions, Library: cfg.Definitions.Library,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
-		NewID: queryID, Now: time.Now, Log: cfg.Log,
+		NewID: queryID, Now: b.Now, Log: cfg.Log,
 	})
 }

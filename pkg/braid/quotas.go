@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/quota"
@@ -18,7 +17,7 @@ func (l *Local) Quotas(ctx context.Context) (*messages.QuotaList, error) {
 		return nil, err
 	}
 	list := &messages.QuotaList{V: messages.Version, Quotas: []messages.QuotaStanding{}}
-	now := time.Now()
+	now := l.bus.Now()
 	for _, ledger := range ledgers {
 		list.Quotas = append(list.Quotas, quota.Standing(ledger, now))
 	}

@@ -115,14 +115,14 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 			})
 		},
 		connect: func(c *service.Collection, t *http.Transport) (service.Adapter, error) {
-			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: time.Now, UserAgent: "braid/" + cfg.Version, Room: cfg.room})
+			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: b.Now, UserAgent: "braid/" + cfg.Version, Room: cfg.room})
 		},
 	}
 	return worker.New(worker.Config{
 		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace, HoldBack: cfg.HoldBack,
 	}, worker.Ports{
 		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: spokenTo{b, fetchers, cfg.Log}, Quotas: b, Upstreams: ups, Leases: b.Leases(),
-		NewID: rand.Text, Rand: globalRand{}, Now: time.Now, Log: cfg.Log,
+		NewID: rand.Text, Rand: globalRand{}, Now: b.Now, Log: cfg.Log,
 	})
 }
 

@@ -20,8 +20,8 @@ func TestTheCapIsUsed(t *testing.T) {
 	want := calmTable(t, s)
 	s.Upstream = simulator.Config{Latency: 600 * time.Millisecond, LogSize: 10_000}
 	s.Pages = 1
-	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream)}
-	x.c = newCluster(t, s, x.up)
+	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream, loopback)}
+	x.c = newCluster(t, s, x.up, nil)
 	x.o = newObserver(t, x.c.urls)
 	var heart pulse
 	stop := heart.start()

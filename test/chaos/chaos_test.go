@@ -48,15 +48,26 @@ func TestReplay(t *testing.T) {
 	run(t, draw(seed))
 }
 
+const loopback = "127.0.0.1"
+
 // run does what a schedule says to a query on a system of its own, drives the query to its end, and judges.
 func run(t *testing.T, s schedule) {
 	t.Helper()
 	want := calmTable(t, s)
-	x := &trial{t: t, schedule: s, up: newUpstream(t, s.Upstream)}
+	told.started(s)
+	x := &trial{t: t, schedule: s}
+	var between *network
+	at := loopback
+	if s.Network {
+		if between, x.noNetwork = newNetwork(t); x.noNetwork == nil {
+			at = between.upstream()
+		}
+	}
+	x.up = newUpstream(t, s.Upstream, at)
 	var heart pulse
 	defer heart.start()()
 
-	x.c = newCluster(t, s, x.up)
+	x.c = newCluster(t, s, x.up, between)
 	x.o = newObserver(t, x.c.urls)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -72,9 +83,9 @@ func run(t *testing.T, s schedule) {
 	acting.Go(func() { x.act(begun) })
 	table := x.drive(begun, acting.Wait)
 	x.up.idle(t)
-	told.ran(s)
 	told.worst("this machine stood still (s)", heart.read().Seconds(), 0)
 	x.judge(table, want, heart.read())
+	told.ended(s, !t.Failed())
 	t.Logf("%.1fs; %d in flight, %d requests, machine stood still %v\n%s", time.Since(begun).Seconds(),
 		x.up.Counters().MostInFlight, x.up.Counters().Requests, heart.read(), s)
 }
@@ -153,6 +164,7 @@ func (x *trial) look(ctx context.Context, desk *braid.Client, over <-chan struct
 		if state == messages.Failed {
 			x.t.Errorf("the query failed: %+v", status.Query.Stop)
 		}
+		x.judgeWait(status.Query.Stop)
 		_, err := desk.Resume(ctx, x.query, nil)
 		return nil, true, fmt.Sprintf("%s because of %+v; resume: %v", state, status.Query.Stop, err)
 	case messages.Complete:
@@ -185,7 +197,7 @@ func calmTable(t *testing.T, s schedule) []byte {
 	if table := calm.tables[s.Chunks]; table != nil {
 		return table
 	}
-	up := newUpstream(t, simulator.Config{})
+	up := newUpstream(t, simulator.Config{}, loopback)
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/q.yaml", []byte(rig.DailyQuery(s.sites(), s.Chunks)), 0o600); err != nil {
 		t.Fatal(err)

@@ -3,11 +3,15 @@
 package chaos
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +30,13 @@ type member struct {
 	name string // of the process, such as worker-1
 	bin  string
 	args []string
-	ways []*proxy // to the NATS servers
+	env  []string
+	ways []*proxy   // to the NATS servers; none where it has a host
+	host *host      // nil: it runs where the test does
+	time *rig.Clock // nil: it has the machine's
+
+	health string // URL that answers 200 when the process does its work; empty: nobody can ask
+	store  string // of a NATS server: its folder
 
 	mu      sync.Mutex // held while something is done to the process; guards lives
 	process *rig.Process
@@ -39,8 +49,25 @@ func (m *member) start() {
 	if m.process != nil && m.process.Running() {
 		return
 	}
-	m.process = rig.Launch(m.t, m.dir, []string{"HOME=" + m.dir}, m.bin, m.args...)
+	command := append([]string{filepath.Join(rig.BinDir(), m.bin)}, m.args...)
+	env := append([]string{"HOME=" + m.dir}, m.env...)
+	if m.time != nil {
+		command[0] = filepath.Join(rig.ClockDir(), m.bin)
+		env = append(env, m.time.Env())
+	}
+	if m.host != nil {
+		command = append(slices.Clone(m.host.enter), command...)
+	}
+	m.process = rig.Launch(m.t, m.dir, env, command[0], command[1:]...)
 	m.lives = append(m.lives, m.process)
+}
+
+// address is where others reach the process.
+func (m *member) address() string {
+	if m.host != nil {
+		return m.host.address
+	}
+	return loopback
 }
 
 // down kills the process for a while; meanwhile is run in between.
@@ -63,30 +90,79 @@ func (m *member) freeze(d time.Duration, meanwhile func()) {
 	m.process.Signal(syscall.SIGCONT)
 }
 
-// cluster is the whole system.
-type cluster struct {
-	t     *testing.T
-	dir   string
-	disk  string // where NATS stores, when that is a file system of its own
-	nats  []*member
-	urls  []string // of the NATS servers, not through proxies
-	lead  []*member
-	desks []*braid.Client
-	work  []*member
+// restart asks the process to end, as an operator does, waits until it has, and starts it again.
+func (m *member) restart(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.process.Signal(syscall.SIGTERM)
+	select {
+	case <-m.process.Ended:
+	case <-ctx.Done():
+		return fmt.Errorf("%s does not end after it was asked to: %w", m.name, ctx.Err())
+	}
+	m.start()
+	return m.healthy(ctx)
 }
 
-// newCluster starts a system. A process reaches NATS through proxies of its own, and the upstream through the one that all share.
-func newCluster(t *testing.T, s schedule, up *upstream) *cluster {
+// healthy waits until the process says that it is well. The caller holds mu.
+func (m *member) healthy(ctx context.Context) error {
+	said := "nothing"
+	for m.health != "" {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.health, http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err == nil {
+			said = answer.Status
+			_ = answer.Body.Close() // nothing of it was read
+		}
+		if err == nil && answer.StatusCode == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not well again, and said %s: %w", m.name, said, errors.Join(err, ctx.Err()))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// page is where a NATS server tells of itself.
+func (m *member) page(name string) string { return strings.TrimSuffix(m.health, "healthz") + name }
+
+// cluster is the whole system.
+type cluster struct {
+	t      *testing.T
+	s      schedule
+	net    *network // nil: all is on loopback
+	dir    string
+	disk   string // where one NATS server stores, when that is a file system of its own
+	full   *member
+	routes []*proxy // in front of each server, for the others of the cluster; none where there is a network
+	nats   []*member
+	urls   []string // of the NATS servers, not through proxies
+	lead   []*member
+	desks  []*braid.Client
+	work   []*member
+}
+
+// newCluster starts a system. A process reaches NATS through proxies of its own, and the upstream through the one that all share;
+// where there is a network it has a host there, and reaches NATS through that alone.
+func newCluster(t *testing.T, s schedule, up *upstream, between *network) *cluster {
 	t.Helper()
-	c := &cluster{t: t, dir: t.TempDir()}
-	c.startNATS(s)
+	c := &cluster{t: t, s: s, net: between, dir: t.TempDir()}
+	c.startNATS()
 	for i := range coordinators {
-		port := freePort(t)
 		name := "coordinator-" + strconv.Itoa(i)
-		m := c.client(name, "coordinator", "--id", name, "--listen", "127.0.0.1:"+port, "--lease-ttl", ttl.String(),
+		m := c.member(name, "coordinator", s.has(func(k kind) bool { return k == jumpLeader }))
+		at := net.JoinHostPort(m.address(), freePort(t))
+		m.health = "http://" + at + "/readyz"
+		c.connect(m, "--id", name, "--listen", at, "--allow-unauthenticated", "--lease-ttl", ttl.String(),
 			"--in-flight", strconv.Itoa(slots), "--service-url", service+"="+up.base(), "--replicas", strconv.Itoa(len(c.nats)))
 		c.lead = append(c.lead, m)
-		desk, err := braid.NewClient("http://127.0.0.1:" + port)
+		desk, err := braid.NewClient("http://" + at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +171,9 @@ func newCluster(t *testing.T, s schedule, up *upstream) *cluster {
 	}
 	for i := range workers {
 		name := "worker-" + strconv.Itoa(i)
-		c.work = append(c.work, c.client(name, "worker", "--id", name, "--log-level", "debug"))
+		m := c.member(name, "worker", s.has(func(k kind) bool { return k == jumpWorker }))
+		c.connect(m, "--id", name, "--log-level", "debug")
+		c.work = append(c.work, m)
 	}
 	for _, desk := range c.desks {
 		eventually(t, time.Minute, "a coordinator to be ready", func() bool { return desk.Ready(t.Context()) == nil })
@@ -103,53 +181,87 @@ func newCluster(t *testing.T, s schedule, up *upstream) *cluster {
 	return c
 }
 
-func (c *cluster) startNATS(s schedule) {
+// member makes a process of the system that is not started yet.
+func (c *cluster) member(name, bin string, timed bool) *member {
 	c.t.Helper()
-	store := c.dir
-	if s.count(fillDisk) > 0 {
-		disk, err := mountSmall(c.t)
-		if err != nil {
-			told.leave(fillDisk, err.Error())
-		} else {
-			c.disk, store = disk, disk
+	m := &member{t: c.t, dir: c.dir, name: name, bin: bin}
+	if timed && haveClocks() {
+		m.time = rig.NewClock(c.t)
+	}
+	if c.net != nil {
+		var err error
+		if m.host, err = c.net.newHost(); err != nil {
+			c.t.Fatal(err)
 		}
 	}
+	return m
+}
+
+func (c *cluster) startNATS() {
+	c.t.Helper()
 	servers := 1
-	if s.Cluster {
+	if c.s.Cluster {
 		servers = 3
 	}
-	var routes []string
-	for range servers {
-		routes = append(routes, "nats://127.0.0.1:"+freePort(c.t))
-	}
+	var routes, listens []string
 	for i := range servers {
-		port := freePort(c.t)
-		args := []string{"-a", "127.0.0.1", "-p", port, "-js", "-sd", filepath.Join(store, "nats-"+strconv.Itoa(i)), "-n", "n" + strconv.Itoa(i)}
-		if s.Cluster {
-			// Clients must not learn of ways around their proxies.
-			args = append(args, "--cluster_name", "chaos", "--cluster", routes[i], "--routes", strings.Join(routes, ","), "--no_advertise")
-		}
-		m := &member{t: c.t, dir: c.dir, name: "nats-" + strconv.Itoa(i), bin: "nats-server", args: args}
-		m.start()
+		m := c.member("nats-"+strconv.Itoa(i), "nats-server", c.s.has(func(k kind) bool { return k == jumpNATS }))
+		m.store = filepath.Join(c.dir, m.name)
 		c.nats = append(c.nats, m)
-		c.urls = append(c.urls, "nats://127.0.0.1:"+port)
+		at := net.JoinHostPort(m.address(), freePort(c.t))
+		listens = append(listens, "nats://"+at)
+		if m.host == nil {
+			way := newProxy(c.t, loopback, at)
+			c.routes = append(c.routes, way)
+			at = way.address()
+		}
+		routes = append(routes, at)
+	}
+	c.ownDisk()
+	for i, m := range c.nats {
+		port, monitor := freePort(c.t), freePort(c.t)
+		m.args = []string{"-a", m.address(), "-p", port, "-m", monitor, "-js", "-sd", m.store, "-n", "n" + strconv.Itoa(i)}
+		m.health = "http://" + net.JoinHostPort(m.address(), monitor) + "/healthz"
+		if c.s.Cluster {
+			// Neither clients nor servers must learn of ways around their proxies.
+			m.args = append(m.args, "--cluster_name", "chaos", "--cluster", listens[i], "--cluster_advertise", routes[i],
+				"--routes", "nats://"+strings.Join(routes, ",nats://"), "--no_advertise")
+		}
+		m.start()
+		c.urls = append(c.urls, "nats://"+net.JoinHostPort(m.address(), port))
 	}
 }
 
-// client starts a process that connects to NATS.
-func (c *cluster) client(name, bin string, args ...string) *member {
-	c.t.Helper()
-	m := &member{t: c.t, dir: c.dir, name: name, bin: bin}
-	var urls []string
-	for _, url := range c.urls {
-		way := newProxy(c.t, strings.TrimPrefix(url, "nats://"))
-		m.ways = append(m.ways, way)
-		urls = append(urls, "nats://"+way.address())
+// ownDisk gives a file system of its own to the server whose disk is to be filled.
+func (c *cluster) ownDisk() {
+	for _, a := range c.s.Actions {
+		if a.Kind != fillDisk {
+			continue
+		}
+		disk, err := mountSmall(c.t)
+		if err != nil {
+			told.leave(fillDisk, err.Error())
+			return
+		}
+		c.disk, c.full = disk, pick(c.nats, a.Who)
+		c.full.store = filepath.Join(disk, c.full.name)
 	}
-	m.args = append(m.args, args...)
-	m.args = append(m.args, "--nats-url", strings.Join(urls, ","), "--log-format", "text")
+}
+
+// connect starts a process that connects to NATS.
+func (c *cluster) connect(m *member, args ...string) {
+	c.t.Helper()
+	urls := slices.Clone(c.urls)
+	for i, url := range c.urls {
+		if m.host != nil {
+			break
+		}
+		way := newProxy(c.t, loopback, strings.TrimPrefix(url, "nats://"))
+		m.ways = append(m.ways, way)
+		urls[i] = "nats://" + way.address()
+	}
+	m.args = slices.Concat(args, []string{"--nats-url", strings.Join(urls, ","), "--log-format", "text"})
 	m.start()
-	return m
 }
 
 // members are all processes.

@@ -3,10 +3,7 @@
 package chaos
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +17,8 @@ type trial struct {
 	c     *cluster
 	o     *observer
 	query string
+
+	noNetwork error // why the processes have none, where they should
 
 	mu       sync.Mutex // guards all below
 	overlap  int        // slots that stopped workers held: so many requests no fence can call back
@@ -106,6 +105,16 @@ func (x *trial) carryOut(a action) error {
 		return x.fillDisk(a.Lasts)
 	case damage:
 		return x.damage(a)
+	case stallRoutes:
+		x.stallRoutes(a)
+	case loseStore:
+		return x.loseStore(a)
+	case restartAll:
+		return x.restartAll()
+	case jumpWorker, jumpLeader, jumpNATS:
+		return x.jump(a)
+	case apartWorker, apartLeader, apartNATS, island:
+		return x.unplug(a)
 	}
 	return nil
 }
@@ -143,6 +152,10 @@ func (x *trial) stopped(worker string) {
 	if held, err := x.o.slotsOf(worker); err == nil {
 		n = len(held)
 	}
+	x.addOverlap(n)
+}
+
+func (x *trial) addOverlap(n int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.overlap += n
@@ -155,36 +168,49 @@ func (x *trial) gaveAgain(n, handed int) {
 	x.handed += handed
 }
 
-// coordinator kills or stops the coordinator that leads, or kills the one that does not.
-func (x *trial) coordinator(a action) error {
+// leader gives the coordinator that leads, the other one, and the lease of the first.
+func (x *trial) leader() (leads, other *member, lease string, err error) {
 	leader, err := x.o.leader()
 	if err != nil {
-		return fmt.Errorf("nobody can say who leads: %w", err)
+		return nil, nil, "", fmt.Errorf("nobody can say who leads: %w", err)
 	}
-	m := pick(x.c.lead, a.Who)
-	for _, one := range x.c.lead {
-		if (one.name == leader.Worker) == (a.Kind != killStandby) {
-			m = one
-		}
+	leads, other = x.c.lead[0], x.c.lead[1]
+	if leader.Worker == other.name {
+		leads, other = other, leads
+	}
+	return leads, other, leader.Lease, nil
+}
+
+// takenOver is how long nobody may lead.
+const takenOver = 5 * time.Second
+
+// takeOver measures how long it takes until another lease than the one that is given is the leader's.
+func (x *trial) takeOver(lease string, bound time.Duration, counted bool) {
+	took := until(4*leaderTTL, func() bool {
+		now, err := x.o.leader()
+		return err == nil && now.Lease != "" && now.Lease != lease
+	})
+	x.measured(measure{"coordinator take-over", took, bound, counted})
+}
+
+// onlyOneOfCoordinators tells whether the other coordinator is there to take over.
+func (x *trial) onlyOneOfCoordinators() bool { return x.number(kind.ofCoordinators) == 1 }
+
+// coordinator kills or stops the coordinator that leads, or kills the one that does not.
+func (x *trial) coordinator(a action) error {
+	leads, other, lease, err := x.leader()
+	if err != nil {
+		return err
+	}
+	m := leads
+	if a.Kind == killStandby {
+		m = other
 	}
 	var measuring sync.WaitGroup
 	lost := func() {
-		if a.Kind == killStandby {
-			return
+		if a.Kind != killStandby {
+			measuring.Go(func() { x.takeOver(lease, takenOver, x.onlyOneOfCoordinators() && !x.has(kind.ofTheStore)) })
 		}
-		before := 0
-		for _, b := range x.Actions {
-			if b.Kind.ofCoordinators() {
-				before++
-			}
-		}
-		measuring.Go(func() {
-			took := until(4*leaderTTL, func() bool {
-				now, err := x.o.leader()
-				return err == nil && now.Lease != "" && now.Lease != leader.Lease
-			})
-			x.measured(measure{"coordinator take-over", took, 5 * time.Second, before == 1 && !x.has(kind.ofTheStore)})
-		})
 	}
 	if a.Kind == stopLeader {
 		m.freeze(a.Lasts, lost)
@@ -216,6 +242,22 @@ func (x *trial) disturb(a action) {
 	set(false)
 }
 
+// stallRoutes holds back what NATS servers say to each other, on all connections or on those that were made to one server, and
+// nobody is told.
+func (x *trial) stallRoutes(a action) {
+	ways := x.c.routes
+	if a.Part < 0.5 {
+		ways = []*proxy{pick(ways, a.Who)}
+	}
+	for _, way := range ways {
+		way.stallAll(true)
+	}
+	<-time.After(a.Lasts)
+	for _, way := range ways {
+		way.stallAll(false)
+	}
+}
+
 // publishAgain publishes what is queued now once more, when some of it has been done.
 func (x *trial) publishAgain(after time.Duration) error {
 	items, err := x.o.items()
@@ -226,53 +268,4 @@ func (x *trial) publishAgain(after time.Duration) error {
 	n := x.o.publish(items)
 	x.gaveAgain(n, 0)
 	return nil
-}
-
-// fillDisk leaves NATS no room for a while. A server whose disk was full is started anew, as its operator would.
-func (x *trial) fillDisk(d time.Duration) error {
-	if x.c.disk == "" {
-		return fmt.Errorf("NATS has no disk of its own")
-	}
-	filler, err := fill(x.c.disk)
-	if err != nil {
-		return err
-	}
-	<-time.After(d)
-	if err := os.Remove(filler); err != nil {
-		return err
-	}
-	x.c.nats[0].down(0, func() {})
-	return nil
-}
-
-var errEmpty = errors.New("there is nothing in it yet")
-
-// damage changes a file of a stream under a server that is down: a bit of it, or its end is cut off.
-func (x *trial) damage(a action) (err error) {
-	stream := pick([]string{"RESULTS", "RESULTS", "PARTS", "ITEMS"}, a.Who)
-	m := x.c.nats[0]
-	m.down(0, func() {
-		var files []string
-		root := filepath.Dir(m.args[6])
-		files, err = filepath.Glob(filepath.Join(root, "nats-0", "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
-		if err != nil || len(files) == 0 {
-			err = fmt.Errorf("%s has no files (%w)", stream, errors.Join(err, errEmpty))
-			return
-		}
-		file := pick(files, a.Who/7)
-		var data []byte
-		if data, err = os.ReadFile(file); err != nil || len(data) == 0 {
-			err = fmt.Errorf("%s: nothing is damaged (%w)", stream, errors.Join(err, errEmpty))
-			return
-		}
-		at := int(a.Part * float64(len(data)))
-		if a.Who/3%3 == 0 {
-			data = data[:at]
-		} else {
-			data[at] ^= 1 << (a.Who % 8)
-		}
-		x.note("damaged %s at %d of %d bytes", stream, at, len(data))
-		err = os.WriteFile(file, data, 0o600)
-	})
-	return err
 }

@@ -62,12 +62,29 @@ func (x *trial) attempts() int {
 	n := x.again * x.Pages // who runs a chunk without knowing of the other asks for all of it
 	for _, a := range x.Actions {
 		switch a.Kind {
-		case killStandby, killLeader, stopLeader, publishAgain, handBack, stallUpstream:
+		case killStandby, killLeader, stopLeader, apartLeader, jumpLeader, publishAgain, handBack, stallUpstream:
 		default:
 			n += inHand
 		}
 	}
 	return n
+}
+
+// uncommitted is how long a result may have waited for a majority of a cluster's servers: its time is when the first took it,
+// and no worker can know of it before most have. What was held back by a network is sent again as late as that once more.
+func (x *trial) uncommitted() time.Duration {
+	var longest time.Duration
+	for _, a := range x.Actions {
+		switch a.Kind {
+		case stallRoutes, apartNATS, island, stopNATS, killNATS:
+			longest = max(longest, a.Lasts)
+		default:
+		}
+	}
+	if !x.Cluster {
+		return 0
+	}
+	return 2 * longest
 }
 
 // judgeRepeats counts what was asked for again.
@@ -81,20 +98,26 @@ func (x *trial) judgeRepeats(seen simulator.Counters, log []simulator.Exchange, 
 			x.t.Errorf("a request for no position: %s", e.URL)
 			continue
 		}
-		if c, have := commits[p]; have && e.Time.After(c.at.Add(crossing+pauses)) {
+		if c, have := commits[p]; have && e.Time.After(c.at.Add(crossing+pauses+x.uncommitted())) {
 			late = append(late, string(p)+" "+e.Time.Sub(c.at).String())
 		}
 	}
 	allowed := x.attempts()
-	if x.count(damage) > 0 {
+	if x.has(kind.ofDisks) {
 		allowed += x.Chunks * x.Pages // what is lost is asked for again
 	}
 	told.worst("answers that were given before", float64(seen.Repeated), float64(allowed))
+	if len(x.Actions) == x.count(restartAll) && x.Faults == 0 {
+		told.worst("answers that were given before, where everything was restarted and nothing else was done", float64(seen.Repeated), float64(allowed))
+	}
 	if int(seen.Repeated) > allowed {
 		x.t.Errorf("%d answers had been given before, want at most %d: one for each attempt that can have been in hand", seen.Repeated, allowed)
 	}
 	// A worker cannot know that its item was handed back in its name, which only an action does: it asks for the pages to come.
 	most := x.overlap + x.handed*x.Pages
+	if x.count(jumpNATS) > 0 {
+		return // the times of results are of the clock that was set
+	}
 	told.worst("requests for a position with a result", float64(len(late)), float64(most))
 	told.worst("requests for a position with a result, in schedules where there may be none", pickIf(most == 0, float64(len(late))), 0)
 	if len(late) > most {
@@ -117,6 +140,23 @@ func firstSite(e simulator.Exchange) string {
 		return ""
 	}
 	return slices.Min(strings.Split(address.Query().Get("monitoring_location_id"), ","))
+}
+
+// judgeWait wants that a query that met the quota is told to wait for about a window, whatever clocks say: the suite resumes it
+// at once, others do as they are told.
+func (x *trial) judgeWait(stop *messages.Stop) {
+	x.t.Helper()
+	if stop == nil || stop.Kind != string(messages.QuotaExhausted) {
+		return
+	}
+	wait, bound := time.Until(stop.Until), 2*quotaWindow
+	if x.count(jumpNATS) > 0 {
+		bound += farthestNATS
+	}
+	told.worst("seconds to wait for the quota, as the query says", wait.Seconds(), bound.Seconds())
+	if wait > bound {
+		x.t.Errorf("the query says that the quota is back in %v, want at most %v", wait, bound)
+	}
 }
 
 // judgeQuota wants that nothing is sent between the moment when a refusal can be known to all and the end of the window, but what
@@ -147,7 +187,7 @@ func (x *trial) judgeQuota(log []simulator.Exchange, pauses time.Duration) {
 			continue
 		}
 		after[w]++
-		if e.Time.After(first.Add(heard+pauses)) && !x.has(kind.ofTheStore) && x.count(stopWorker) == 0 {
+		if e.Time.After(first.Add(heard+pauses)) && !x.has(kind.ofTheStore) && x.count(stopWorker)+x.count(apartWorker) == 0 {
 			x.t.Errorf("a request %v after a refusal that closed the gate until the window's end", e.Time.Sub(first))
 		}
 	}

@@ -28,7 +28,8 @@ func newObserver(t *testing.T, urls []string) *observer {
 	t.Helper()
 	closed := make(chan struct{})
 	nc, err := nats.Connect(strings.Join(urls, ","), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond),
-		nats.ReconnectJitter(0, 0), nats.RetryOnFailedConnect(true), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+		nats.ReconnectJitter(0, 0), nats.RetryOnFailedConnect(true), nats.PingInterval(500*time.Millisecond),
+		nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,10 @@ func (l *link) close() {
 	_ = l.near.Close()
 }
 
-func newProxy(t *testing.T, target string) *proxy {
+// newProxy listens at an address, which is a host's without a port.
+func newProxy(t *testing.T, at, target string) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(at, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}

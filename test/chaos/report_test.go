@@ -13,27 +13,38 @@ import (
 
 // report is what the suite has done, and the worst that it has seen.
 type report struct {
-	mu        sync.Mutex // guards all below
-	schedules int
-	clusters  int
-	done      map[kind]int
-	left      map[string]int
-	most      map[string]extreme
+	mu       sync.Mutex // guards all below
+	clusters int        // of all that were started
+	networks int
+	failed   map[uint64]bool // schedules that were started, by their seed; false: it has passed
+	done     map[kind]int
+	left     map[string]int
+	most     map[string]extreme
 }
 
 // extreme is the worst that was seen of a number, with the bound that held for it.
 type extreme struct{ value, bound float64 }
 
 // told is of the whole run: schedules run at the same time and end at any.
-var told = &report{done: map[kind]int{}, left: map[string]int{}, most: map[string]extreme{}}
+var told = &report{failed: map[uint64]bool{}, done: map[kind]int{}, left: map[string]int{}, most: map[string]extreme{}}
 
-func (r *report) ran(s schedule) {
+// started counts a schedule, as one that failed until it has ended.
+func (r *report) started(s schedule) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.schedules++
+	r.failed[s.Seed] = true
 	if s.Cluster {
 		r.clusters++
 	}
+	if s.Network {
+		r.networks++
+	}
+}
+
+func (r *report) ended(s schedule, passed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed[s.Seed] = !passed
 }
 
 func (r *report) carriedOut(k kind) {
@@ -60,14 +71,23 @@ func (r *report) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d schedules ran, %d of them on three NATS servers\n", r.schedules, r.clusters)
+	var failed []uint64
+	for _, seed := range slices.Sorted(maps.Keys(r.failed)) {
+		if r.failed[seed] {
+			failed = append(failed, seed)
+		}
+	}
+	fmt.Fprintf(&b, "%d schedules ran, %d of them on three NATS servers, %d of these with a network of their own; %d passed\n",
+		len(r.failed), r.clusters, r.networks, len(r.failed)-len(failed))
+	if len(failed) > 0 {
+		fmt.Fprintf(&b, "  FAILED: seeds %v\n", failed)
+	}
 	for _, k := range slices.Sorted(maps.Keys(r.done)) {
 		fmt.Fprintf(&b, "  %4d × %s\n", r.done[k], k)
 	}
 	for _, what := range slices.Sorted(maps.Keys(r.left)) {
 		fmt.Fprintf(&b, "  LEFT OUT %d × %s\n", r.left[what], what)
 	}
-	b.WriteString("  LEFT OUT in every schedule: jumps of a process's clock (they need a library put before the C library, which static binaries do not have)\n")
 	for _, what := range slices.Sorted(maps.Keys(r.most)) {
 		fmt.Fprintf(&b, "  worst: %s: %.2f, bound there %.2f\n", what, r.most[what].value, r.most[what].bound)
 	}

@@ -24,7 +24,8 @@ type upstream struct {
 	busy map[string]int // requests in flight by the address that they came from
 }
 
-func newUpstream(t *testing.T, config simulator.Config) *upstream {
+// newUpstream starts a service whose proxy listens at an address.
+func newUpstream(t *testing.T, config simulator.Config, at string) *upstream {
 	t.Helper()
 	u := &upstream{Simulator: simulator.New(config), busy: map[string]int{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +41,7 @@ func newUpstream(t *testing.T, config simulator.Config) *upstream {
 			t.Error(err)
 		}
 	})
-	u.proxy = newProxy(t, listener.Addr().String())
+	u.proxy = newProxy(t, at, listener.Addr().String())
 	u.onlyBack = true // a request that a network delivers after its sender has given it up is nothing that a lease can prevent
 	u.settled = func(from net.Addr) bool {
 		u.mu.Lock()

@@ -18,7 +18,10 @@ func BinDir() string { return os.Getenv(binVariable) }
 
 // Main builds the three commands and a NATS server of the version that go.mod names, runs the tests of a package that is two
 // folders below the repository's root, and gives the exit code.
-func Main(m *testing.M) int {
+func Main(m *testing.M) int { return Run(m.Run) }
+
+// Run is Main with another way to run the tests. BuildClocks can be called there.
+func Run(tests func() int) int {
 	dir, err := os.MkdirTemp("", "braid-rig-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "folder for the binaries:", err)
@@ -29,7 +32,7 @@ func Main(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	if err := build(dir); err != nil {
+	if err := Build(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -37,14 +40,21 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	return tests()
 }
 
-func build(dir string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+// Build puts the binaries into dir: of the three commands, a NATS server, and the tool that makes its keys.
+func Build(dir string) error {
+	return build(dir, nil, "./cmd/braid", "./cmd/coordinator", "./cmd/worker", natsServer, "github.com/nats-io/nkeys/nk")
+}
+
+const natsServer = "github.com/nats-io/nats-server/v2"
+
+func build(dir string, flags []string, packages ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator),
-		"./cmd/braid", "./cmd/coordinator", "./cmd/worker", "github.com/nats-io/nats-server/v2", "github.com/nats-io/nkeys/nk")
+	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
