@@ -10,10 +10,10 @@ import (
 
 // Resumption is what changes for a query that is resumed. Nil members leave what there was.
 type Resumption struct {
-	WaitUpTo    *time.Duration // the longest pause that the coordinator waits out by itself
-	MaxRequests *int64         // the budget of requests; nil: a new one of the old size
-	HoldBack    *int64         // requests of each quota that are left for others; 0: none
-	OnFailure   OnFailure      // what becomes of the other chunks when one has failed; empty: as before
+	WaitUpTo    *time.Duration     // the longest pause that the coordinator waits out by itself
+	MaxRequests *int64             // the budget of requests; nil: a new one of the old size
+	HoldBack    *int64             // requests of each quota that are left for others; 0: none
+	OnFailure   OnFailure          // what becomes of the other chunks when one has failed; empty: as before
 	InFlight    *messages.InFlight // requests in flight at a time that it asks for
 	Priority    *int               // among the queries of its service
 	Weight      *int               // of its share among those of its priority
