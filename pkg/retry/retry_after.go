@@ -9,8 +9,8 @@ import (
 
 const maxHeaderLen = 64 // bytes of a Retry-After worth reading
 
-// ParseRetryAfter reads the value of a Retry-After header: decimal seconds, or an HTTP date (of RFC 1123, RFC 850 or
-// asctime, with or without seconds or the day of the week; GMT when it names no zone) that is compared with now. It is false when there is no
+// ParseRetryAfter reads the value of a Retry-After header: decimal seconds, or a date in any form that HTTP or
+// mail has had (see parseDate; UTC when it names no zone) that is compared with now. It is false when there is no
 // hint to follow: no value, zero, a negative number, a date that is not ahead, or anything malformed. A wait too long for
 // a time.Duration is the longest there is.
 func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
@@ -50,42 +50,3 @@ func parseSeconds(text string) (time.Duration, bool) {
 }
 
 func notDecimal(r rune) bool { return r != '.' && (r < '0' || r > '9') }
-
-func parseDate(text string) (time.Time, bool) {
-	for _, layout := range [...]string{
-		time.RFC1123, time.RFC1123Z, "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 2006 15:04 -0700",
-		"Mon, 2 Jan 2006 15:04:05", "2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", time.RFC850, time.ANSIC,
-	} {
-		date, err := time.ParseInLocation(layout, text, time.UTC)
-		if err != nil {
-			continue
-		}
-		// A zone's name alone is read as if it were UTC; the offset has to be put in.
-		name, offset := date.Zone()
-		if offset != 0 || !strings.Contains(layout, "MST") {
-			return date, true
-		}
-		west, known := hoursWest(name)
-		return date.Add(time.Duration(west) * time.Hour), known
-	}
-	return time.Time{}, false
-}
-
-// hoursWest knows the zone names of RFC 822 that package time takes for names.
-func hoursWest(zone string) (int, bool) {
-	switch zone {
-	case "GMT", "UTC":
-		return 0, true
-	case "EDT":
-		return 4, true
-	case "EST", "CDT":
-		return 5, true
-	case "CST", "MDT":
-		return 6, true
-	case "MST", "PDT":
-		return 7, true
-	case "PST":
-		return 8, true
-	}
-	return 0, false
-}

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,10 @@ func TestARetryAfterThatIsNoHintIsRefused(t *testing.T) {
 	for _, header := range []string{
 		"", " ", "0", "0.0", "+0", "-0", "-1", "-5.5", "inf", "+Inf", "nan", "1e3", "1_000", "0x10", ".", "+", "++1", "1.2.3", "5 s", "5,10",
 		"Mon, 17 Aug 2026 12:00:00 GMT", "Mon, 17 Aug 2026 11:59:59 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "Tue", "2026-08-17T12:01:00Z",
-		"Mon, 17 Aug 2026 12:01:00 XYZ", "٣", "5\x00", string(make([]byte, 65)),
+		"Mon, 17 Aug 2026 12:01:00 +0100", "Mon, 17 Aug 2026 12:01:00 +9999", "Mon, 31 Sep 2026 12:01:00 GMT", "Mon, 17 Aug 2026 24:00:00 GMT",
+		"Mon, 17 Aug 2026 12:01:60 GMT", "17 Aug", "17 Avg 2026 12:01:00 GMT", "Mon, 17 Aug -2026 12:01:00 GMT", "Mon, 0 Sep 2026 12:01:00 GMT",
+		"Mon, 17 Aug 12026 12:01:00 GMT", "Mon, 17 Aug 2026 GMT", ",", "17-Aug-26", "Mon, 17 Aug 69 12:01:00 GMT", "Mon, 17 Aug 2026 12:01:00 +99999999999",
+		"- - - - -", "Mon,", "٣", "5\x00", string(make([]byte, 65)),
 		"00000000000000000000000000000000000000000000000000000000000000001",
 	} {
 		if wait, ok := ParseRetryAfter(header, noon); ok {
@@ -26,17 +30,46 @@ func TestARetryAfterThatIsNoHintIsRefused(t *testing.T) {
 func TestARetryAfterIsReadInAllItsForms(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"1": time.Second, " 7\t": 7 * time.Second, "+7": 7 * time.Second, "0.25": 250 * time.Millisecond, "5.": 5 * time.Second,
-		"99999999999999999999":           1<<63 - 1,
-		"Mon, 17 Aug 2026 12:00:30 GMT":  30 * time.Second,
-		"Mon, 17 Aug 2026 12:00:30 UTC":  30 * time.Second,
-		"Mon, 17 Aug 2026 12:00:30":      30 * time.Second,
-		"17 Aug 2026 12:00:30 GMT":       30 * time.Second,
-		"17 Aug 2026 08:00:30 -0400":     30 * time.Second,
-		"Mon Aug 17 12:00:30 2026":       30 * time.Second,
-		"Monday, 17-Aug-26 12:00:30 GMT": 30 * time.Second,
-		"Mon, 17 Aug 2026 05:00:30 PDT":  30 * time.Second,
-		"Mon, 17 Aug 2026 14:00 +0100":   time.Hour,
-		"Fri, 31 Dec 9999 23:59:59 GMT":  1<<63 - 1,
+		"99999999999999999999":                1<<63 - 1,
+		"Mon, 17 Aug 2026 12:00:30 GMT":       30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 UTC":       30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30":           30 * time.Second,
+		"17 Aug 2026 12:00:30 GMT":            30 * time.Second,
+		"17 Aug 2026 08:00:30 -0400":          30 * time.Second,
+		"Mon Aug 17 12:00:30 2026":            30 * time.Second,
+		"Monday, 17-Aug-26 12:00:30 GMT":      30 * time.Second,
+		"Mon, 17 Aug 2026 05:00:30 PDT":       30 * time.Second,
+		"Mon, 17 Aug 2026 08:00:30 AST":       30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 +0000":     30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 -0000":     30 * time.Second,
+		"Mon, 17 Aug 2026 17:30:30 +0530":     30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30+0000":      30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 Z":         30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 UT":        30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 XYZ":       30 * time.Second, // RFC 5322, 4.3: as -0000
+		"mon, 17 aug 2026 12:00:30 gmt":       30 * time.Second,
+		"MON, 17 AUG 2026 12:00:30 GMT":       30 * time.Second,
+		"Mon,17 Aug 2026 12:00:30 GMT":        30 * time.Second,
+		"Mon 17 Aug 2026 12:00:30 GMT":        30 * time.Second,
+		"Mon,  17  Aug  2026  12:00:30  GMT":  30 * time.Second,
+		"Wed, 17 Aug 2026 12:00:30 GMT":       30 * time.Second, // another day of the week
+		"Mon, 17 August 2026 12:00:30 GMT":    30 * time.Second,
+		"Mon, 17 Aug 26 12:00:30 GMT":         30 * time.Second,
+		"Mon, 17-Aug-26 12:00:30 GMT":         30 * time.Second,
+		"Mon, 17-Aug-2026 12:00:30 GMT":       30 * time.Second,
+		"17-Aug-26 12:00:30 GMT":              30 * time.Second,
+		"17 Aug 2026 12:00:30":                30 * time.Second,
+		"17 Aug 2026 12:01 GMT":               time.Minute,
+		"17 Aug 2026 12:01":                   time.Minute,
+		"Tue, 1 Sep 2026 12:00:00 GMT":        15 * 24 * time.Hour,
+		"Tue Sep  1 12:00:00 2026":            15 * 24 * time.Hour,
+		"Mon Aug 17 12:00:30 GMT 2026":        30 * time.Second,
+		"Aug 17, 2026 12:00:30 GMT":           30 * time.Second,
+		"Mon, 17 Aug 2026 12.00.30 GMT":       30 * time.Second,
+		"Mon, 17 Aug 2026 12:00:30 GMT (UTC)": 30 * time.Second,
+		"Mon, 29 Feb 2028 12:00:00 GMT":       561 * 24 * time.Hour,
+		"Mon, 17 Aug 2026 14:00 +0100":        time.Hour,
+		"Fri, 31 Dec 9999 23:59:59 GMT":       1<<63 - 1,
 	} {
 		if got, ok := ParseRetryAfter(header, noon); !ok || got != want {
 			t.Errorf("%q was read as %v, %v; want %v", header, got, ok, want)
@@ -44,8 +77,32 @@ func TestARetryAfterIsReadInAllItsForms(t *testing.T) {
 	}
 }
 
+func TestADateIsReadInEveryFormItMayBeWrittenIn(t *testing.T) {
+	layouts := []string{
+		time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC822Z, time.ANSIC, time.UnixDate, time.RubyDate, "Mon, 2 Jan 2006 15:04:05 GMT",
+		"2 Jan 2006 15:04:05", "2 January 2006 15:04:05 -0700", "Mon,02-Jan-06 15:04:05 Z", "Jan 2, 2006 15:04:05 UT",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		layout := rapid.SampledFrom(layouts).Draw(t, "layout")
+		ahead := time.Duration(rapid.Int64Range(1, 40*365*24*60).Draw(t, "minutes")) * time.Minute
+		date := noon.Add(ahead)
+		if strings.Contains(layout, "-0700") {
+			date = date.In(time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "offset")))
+		}
+		header := date.Format(layout)
+		if rapid.Bool().Draw(t, "lower case") {
+			header = strings.ToLower(header)
+		}
+		if got, ok := ParseRetryAfter(header, noon); !ok || got != ahead {
+			t.Fatalf("%q was read as %v, %v; want %v", header, got, ok, ahead)
+		}
+	})
+}
+
 func FuzzAHintIsAlwaysAhead(f *testing.F) {
-	for _, header := range []string{"5", "0", "-1", "1e400", "Mon, 17 Aug 2026 12:00:30 GMT", "Mon, 17 Aug 2026 05:00 PDT", "Mon Aug 17 12:00:30 2026"} {
+	for _, header := range []string{"5", "0", "-1", "1e400", "Mon, 17 Aug 2026 12:00:30 GMT", "Mon, 17 Aug 2026 05:00 PDT", "Mon Aug 17 12:00:30 2026",
+		"Monday, 17-Aug-26 12:01:00 GMT", "17 Aug 2026 12:01-0400", "Aug 17, 2026 12.01 z", "Mon,1 sep 68 1:1:1 +2359 x",
+	} {
 		f.Add(header)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
