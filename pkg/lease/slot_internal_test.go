@@ -73,6 +73,26 @@ func TestADeadlinePassesByEitherClock(t *testing.T) {
 	}
 }
 
+// The monotonic clock of a machine that slept, or of a virtual one that stood still, did not go on; its wall clock did. A bubble's
+// clocks stand in for it: its wall clock is behind that of the world, and its monotonic clock ahead.
+func TestADeadlinePassesByTheWallClockThoughTheMonotonicClockStoodStill(t *testing.T) {
+	var deadline time.Time
+	synctest.Test(t, func(*testing.T) { deadline = time.Now().Add(time.Hour) })
+	now := time.Now()
+	if !now.Before(deadline) || now.Round(0).Before(deadline.Round(0)) {
+		t.Skipf("the clocks of a bubble are not so: %v outside, %v inside", now, deadline)
+	}
+	if !passed(deadline) {
+		t.Errorf("at %v a deadline of %v has not passed", now, deadline)
+	}
+	ahead := time.Now().Add(time.Hour)
+	synctest.Test(t, func(t *testing.T) {
+		if !passed(ahead) {
+			t.Error("a deadline that the monotonic clock alone has reached has not passed")
+		}
+	})
+}
+
 func TestDecodeHoldingRefusesWhatIsNoHolding(t *testing.T) {
 	for _, value := range []string{"", "x", `{"lease":1}`, string(make([]byte, maxValueLen+1))} {
 		if _, err := DecodeHolding([]byte(value)); err == nil {

@@ -199,3 +199,40 @@ func TestTheFirstRequestAsksAloneWhereAnswersTell(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+func TestAnEarlierAnswerThatComesLaterAllowsNoMore(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{quota.Rolling, quota.Fixed, quota.Bucket} {
+		cfg := hourly(100)
+		cfg.Model = model
+		l := quota.Open(cfg, nil)
+		two := quota.Report{
+			Spends:   []quota.Spend{{Sent: at(0), Answered: at(time.Second), Units: 1}, {Sent: at(0), Answered: at(time.Second), Units: 1}},
+			Readings: []quota.Reading{{Remaining: 3, At: at(time.Second), Total: 2}},
+		}
+		l.Exchange(at(time.Second), "w", time.Second, two)
+		// The answer to the first request, which was made before somebody else spent nearly all, comes last.
+		l.Exchange(at(2*time.Second), "v", time.Second, quota.Report{Readings: []quota.Reading{{Remaining: 90, At: at(2 * time.Second), Total: 1}}})
+		if s := quota.Standing(l.State(), at(3*time.Second)); s.Left > 3 {
+			t.Errorf("%s: %d are left, and the service's newest word was 3", model, s.Left)
+		}
+		if g := l.Exchange(at(3*time.Second), "w", time.Second, quota.Report{Need: 4}); g.Denied == nil {
+			t.Errorf("%s: 4 are granted of 3", model)
+		}
+	}
+}
+
+func TestARefusalIsBelievedForADayAtMost(t *testing.T) {
+	t.Parallel()
+	l := quota.Open(hourly(100), nil)
+	l.Exchange(at(0), "w", time.Second, quota.Report{Refused: at(400 * 24 * time.Hour)})
+	if g := ask(l, time.Minute); g.Denied == nil || g.Denied.At.After(at(quota.MostRefused)) {
+		t.Errorf("after a refusal for 400 days: %+v", g)
+	}
+	if g := ask(l, quota.MostRefused-time.Minute); g.Denied == nil {
+		t.Error("granted within the day that a refusal is believed")
+	}
+	if g := ask(l, quota.MostRefused+time.Second); g.Denied != nil {
+		t.Errorf("still denied after a day: %+v", g.Denied)
+	}
+}
