@@ -206,7 +206,7 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 	d.dirty = true
 	switch m := what.(type) {
 	case caughtUp:
-		d.behind--
+		return d.caughtUp(ctx)
 	case *messages.ResultHeader:
 		return d.takeInResult(ctx, m)
 	case *messages.Interruption:
@@ -249,8 +249,23 @@ func (d *driver) takeInResult(ctx context.Context, m *messages.ResultHeader) err
 		d.forget(m.Position)
 	}
 	if !keep {
-		return d.c.ports.Results.RemoveAttempt(ctx, d.at.id, m.Position, m.Attempt)
+		if err := d.c.ports.Results.RemoveAttempt(ctx, d.at.id, m.Position, m.Attempt); err != nil {
+			return err
+		}
+		d.run.Removed(m)
 	}
+	return nil
+}
+
+// caughtUp takes in that all that one tracker found stored has been told.
+func (d *driver) caughtUp(ctx context.Context) error {
+	if d.behind--; d.behind > 0 || !d.run.Unaccounted() {
+		return nil
+	}
+	if err := d.c.readPages(ctx, d.at.query, d.run); err != nil {
+		return err
+	}
+	d.run.Accounted()
 	return nil
 }
 

@@ -77,7 +77,11 @@ func (c *Coordinator) surveyRequests(ctx context.Context, q *messages.Query, run
 	if err != nil {
 		return err
 	}
-	return c.readPages(ctx, q, run)
+	if err := c.readPages(ctx, q, run); err != nil {
+		return err
+	}
+	run.Accounted()
+	return nil
 }
 
 // countedBefore tells a run what the query's progress record has counted.
@@ -89,12 +93,13 @@ func (c *Coordinator) countedBefore(ctx context.Context, q *messages.Query, run 
 	case err != nil:
 		return err
 	}
-	run.Sent(p.Requests, q.Killed || p.AtLeast)
+	run.Sent(p, q.Killed)
 	return nil
 }
 
 // readPages tells a run of the stored pages, as far as positions without a result may have some.
 func (c *Coordinator) readPages(ctx context.Context, q *messages.Query, run *resume.Run) error {
+	run.ForgetPages()
 	if run.Completion().Lacks(q.Chunks) == 0 {
 		return nil
 	}

@@ -235,22 +235,24 @@ func DecodeQuery(data []byte) (*Query, error) { return decode[Query]("query", da
 
 // Progress is a cache of what the result stream says of a query, written at most once a second.
 type Progress struct {
-	V         int        `json:"v"`
-	Query     string     `json:"query"`
-	Run       int        `json:"run"`
-	Completed int        `json:"completed"`         // positions of the plan that have all their rows
-	Split     int        `json:"split,omitempty"`   // positions that were split because the service refused them as too large
-	Failed    int        `json:"failed"`            // positions that failed
-	Doubted   int        `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
-	Waiting   int        `json:"waiting"`           // items with the workers or on the way to them
-	Rows      int64      `json:"rows"`
-	Pages     int64      `json:"pages"`
-	KeptPages int64      `json:"kept_pages,omitempty"`        // beside these, such as are stored of chunks without a result: a resume goes on behind them
-	Requests  int64      `json:"requests"`                    // as told by results, stored pages and interruptions
-	AtLeast   bool       `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
-	Bytes     int64      `json:"bytes"`                       // of rows, before compression
-	Quotas    []PoolLeft `json:"quotas,omitempty"`            // of the service, as they stood then
-	Updated   time.Time  `json:"updated"`
+	V         int    `json:"v"`
+	Query     string `json:"query"`
+	Run       int    `json:"run"`
+	Completed int    `json:"completed"`         // positions of the plan that have all their rows
+	Split     int    `json:"split,omitempty"`   // positions that were split because the service refused them as too large
+	Failed    int    `json:"failed"`            // positions that failed
+	Doubted   int    `json:"doubted,omitempty"` // results whose last page was full, and nothing confirms that it was the last
+	Waiting   int    `json:"waiting"`           // items with the workers or on the way to them
+	Rows      int64  `json:"rows"`
+	Pages     int64  `json:"pages"`
+	KeptPages int64  `json:"kept_pages,omitempty"` // beside these, such as are stored of chunks without a result: a resume goes on behind them
+	Requests  int64  `json:"requests"`             // as told by results, stored pages and interruptions
+	// Of Requests, those that nothing stored tells of any more: of results that were lost, or of failures that were tried again.
+	RequestsGone int64      `json:"requests_gone,omitempty"`
+	AtLeast      bool       `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
+	Bytes        int64      `json:"bytes"`                       // of rows, before compression
+	Quotas       []PoolLeft `json:"quotas,omitempty"`            // of the service, as they stood then
+	Updated      time.Time  `json:"updated"`
 }
 
 // PoolLeft is what is left of a quota pool.
@@ -276,7 +278,7 @@ func (m *Progress) Validate() error {
 		checkCount("rows", m.Rows),
 		checkCount("pages", m.Pages),
 		checkCount("kept_pages", m.KeptPages),
-		checkCount("requests", m.Requests),
+		checkCount("requests", m.Requests), checkCount("requests_gone", m.RequestsGone),
 		checkCount("bytes", m.Bytes),
 		field("quotas", m.checkQuotas()),
 	)

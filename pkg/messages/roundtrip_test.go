@@ -154,7 +154,7 @@ func (d draw) query() wire {
 func (d draw) progress() wire {
 	return &messages.Progress{
 		V: 1, Query: d.name(), Run: d.run(), Completed: d.number(), Failed: d.number(), Waiting: d.number(), Rows: d.count(),
-		Pages: d.count(), Requests: d.count(), Bytes: d.count(), Updated: d.time(),
+		Pages: d.count(), Requests: d.count(), RequestsGone: d.count(), Bytes: d.count(), Updated: d.time(),
 	}
 }
 

@@ -39,18 +39,9 @@ type Run struct {
 	tripped     *messages.Stop                 // of a breaker
 	stoppedAt   time.Time
 	progress    messages.Progress
-	sent        int64 // requests that a progress record of this query has counted
-	walks       map[string]*walked
+	counts
 	spent       int64                       // requests of this run, as far as items have come back
 	allowed     map[messages.Position]int64 // of items that have not
-}
-
-// walked is what is known of a walk over the pages of a position.
-type walked struct {
-	pages    int64 // stored
-	position messages.Position
-	requests int64
-	ended    bool
 }
 
 // NewRun begins run number of a query of total positions.
@@ -60,7 +51,7 @@ func NewRun(query string, number, total int, limits Limits) *Run {
 		failed:      failures{at: map[messages.Position]*messages.Failure{}},
 		outstanding: map[messages.Position]struct{}{},
 		children:    newQueue(),
-		walks:       map[string]*walked{},
+		counts:      counts{walks: map[string]*walked{}},
 		allowed:     map[messages.Position]int64{},
 		progress:    messages.Progress{V: messages.Version, Query: query, Run: number},
 	}
@@ -197,39 +188,6 @@ func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
 	}
 }
 
-// Page takes in a stored page. Its requests count until its position has rows, or is split: that result counts them. A failure does not.
-func (r *Run) Page(m *messages.Page) {
-	w := r.walks[m.Walk]
-	if w == nil {
-		w = &walked{position: m.Position}
-		r.walks[m.Walk] = w
-	}
-	if m.Ended {
-		w.ended = true // whoever ended it has counted them
-		return
-	}
-	w.requests += int64(max(1, m.Requests))
-	w.pages++
-}
-
-// Sent tells the run how many requests a progress record of the query has counted: there were no fewer, whatever is stored of
-// them. killed: a process that ran the query ended without a word, and what it sent last is counted nowhere.
-func (r *Run) Sent(requests int64, killed bool) {
-	r.sent = max(r.sent, requests)
-	r.progress.AtLeast = r.progress.AtLeast || killed
-}
-
-// requests counts what was sent as far as anything tells.
-func (r *Run) requests() int64 {
-	n := r.progress.Requests
-	for _, w := range r.walks {
-		if !w.ended && r.done.of(w.position) == noResult {
-			n += w.requests
-		}
-	}
-	return max(n, r.sent)
-}
-
 // precedes orders interruptions: quota before service, since it alone names a time; then the lowest position.
 func precedes(a, b *messages.Stop) bool {
 	if a.Kind != b.Kind {
@@ -325,7 +283,8 @@ func (r *Run) Enough() bool {
 func (r *Run) Progress(now time.Time) *messages.Progress {
 	p := r.progress
 	p.Completed, p.Split, p.Failed = r.done.Roots(), r.done.Splits(), len(r.failed.at)
-	p.Waiting, p.Updated, p.Requests = len(r.outstanding), now, r.requests()
+	p.Waiting, p.Updated = len(r.outstanding), now
+	p.Requests, p.RequestsGone = r.requests(), r.gone
 	for _, w := range r.walks {
 		if !w.ended && r.done.of(w.position) == noResult {
 			p.KeptPages += w.pages
