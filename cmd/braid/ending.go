@@ -54,7 +54,7 @@ func (a *app) line(label, format string, args ...any) {
 // resumeHint is the exact command that goes on with a query.
 func (a *app) resumeHint(q *messages.Query, wait bool) string {
 	command := "braid resume " + q.ID + a.whereHint()
-	if wait {
+	if wait || a.waits {
 		command += " --wait"
 	}
 	return command
@@ -74,13 +74,21 @@ func (a *app) whereHint() string {
 	return ""
 }
 
-// notComplete tells how a query that did not complete stands, and gives the exit code as an error.
-func (a *app) notComplete(s *messages.Status) error {
+// notComplete tells how a query that did not complete stands, and gives the exit code as an error. asked: this process was asked to
+// stop, whatever the query waited for.
+func (a *app) notComplete(s *messages.Status, asked bool) error {
 	q, p := s.Query, s.Progress
+	next := q.ResumeAt()
+	if asked && !next.IsZero() {
+		a.line("stopped", "this process was asked to stop")
+	}
 	code := a.because(q)
 	a.line("kept", "%s", kept(p.Completed, q.Chunks, p.KeptPages))
-	if at := q.ResumeAt(); !at.IsZero() && code == exitPaused {
-		a.line("next", "%s (%s)", moment(at), in(time.Until(at)))
+	if !next.IsZero() && code == exitPaused {
+		a.line("next", "%s (%s)", moment(next), in(time.Until(next)))
+		if asked {
+			code = exitInterrupted
+		}
 	}
 	for _, step := range a.nextSteps(q) {
 		a.line(step.label, "%s", step.text)
@@ -185,6 +193,9 @@ func (a *app) nextSteps(q *messages.Query) []step {
 		}
 		if q.Stop != nil && q.Stop.Kind == messages.StopBudget {
 			resume += " --max-requests " + strconv.FormatInt(max(1, q.MaxRequests), 10)
+		}
+		if q.Stop != nil && q.Stop.Kind == messages.StopDamaged {
+			return []step{{"check", "braid verify" + a.whereHint() + " (other queries of this store may have lost results too)"}, {"continue", resume}}
 		}
 		return []step{{"continue", resume}}
 	case messages.Running, messages.Stopping:

@@ -80,7 +80,7 @@ func TestHowAQueryEndedIsToldWithWhatToDoNext(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			a, stderr := desk()
 			var exit *exitError
-			if err := a.notComplete(test.status); !errors.As(err, &exit) || exit.code != test.code {
+			if err := a.notComplete(test.status, false); !errors.As(err, &exit) || exit.code != test.code {
 				t.Errorf("got %v, want exit code %d", err, test.code)
 			}
 			for _, want := range test.says {

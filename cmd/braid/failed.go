@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -36,14 +37,18 @@ func (a *app) printFailures(list *messages.Failures) error {
 		a.line("none", "no chunk of query %s has failed", list.Query)
 		return nil
 	}
+	common, asks := inCommon(list.Failures)
+	if common != "" {
+		fmt.Fprintf(a.stdout, "all ask for %s\n\n", common)
+	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHUNK\tCLASS\tHTTP\tREQUESTS\tASKS FOR\tMESSAGE")
-	for _, f := range list.Failures {
+	for i, f := range list.Failures {
 		status := "-"
 		if f.Status != 0 {
 			status = fmt.Sprint(f.Status)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", f.Position, f.Class, status, f.Requests, oneCell(f.Asks), oneCell(f.Message))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", f.Position, f.Class, status, f.Requests, asks[i], oneCell(f.Message))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -60,6 +65,47 @@ func (a *app) printFailures(list *messages.Failures) error {
 		a.line("again", "braid retry %s --failed%s", list.Query, a.whereHint())
 	}
 	return nil
+}
+
+// inCommon parts what failed chunks ask for into what all of them ask for, and what each asks for beside that.
+func inCommon(failures []messages.FailedChunk) (common string, each []string) {
+	const between = "; "
+	seen := map[string]int{}
+	parts := make([][]string, len(failures))
+	for i, f := range failures {
+		parts[i] = strings.Split(oneCell(f.Asks), between)
+		for part := range uniques(parts[i]) {
+			seen[part]++
+		}
+	}
+	shared := func(part string) bool { return len(failures) > 1 && seen[part] == len(failures) && part != "" }
+	for i := range parts {
+		rest := slices.DeleteFunc(slices.Clone(parts[i]), shared)
+		if len(rest) == 0 { // they ask for the same: that is told of each
+			return "", asksOf(failures)
+		}
+		each = append(each, strings.Join(rest, between))
+	}
+	if len(parts) > 0 {
+		common = strings.Join(slices.DeleteFunc(slices.Clone(parts[0]), func(part string) bool { return !shared(part) }), between)
+	}
+	return common, each
+}
+
+func asksOf(failures []messages.FailedChunk) []string {
+	all := make([]string, len(failures))
+	for i, f := range failures {
+		all[i] = oneCell(f.Asks)
+	}
+	return all
+}
+
+func uniques(parts []string) map[string]struct{} {
+	set := make(map[string]struct{}, len(parts))
+	for _, part := range parts {
+		set[part] = struct{}{}
+	}
+	return set
 }
 
 // oneCell makes a text fit for one cell of a table.

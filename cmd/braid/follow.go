@@ -68,6 +68,7 @@ func (s *session) stop(ctx context.Context, id string, last *messages.Status) (*
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
 	s.app.line("\nstopping", "requests in flight may finish; once more Ctrl-C stops at once, and nothing complete is lost either way")
+	s.stopAtOnce(id, last)
 	if err := s.embedded.Interrupt(ctx, id, "this process was asked to stop"); err != nil {
 		return last, err
 	}

@@ -36,7 +36,7 @@ func (w *feeding) runSource(ctx context.Context, f *feed, unfinished *messages.S
 		a.line("continue", "%s", w.outer.command)
 		return nil, &exitError{code: exitInterrupted, err: context.Canceled, said: true}
 	}
-	err = a.notComplete(status)
+	err = a.notComplete(status, ctx.Err() != nil)
 	a.line("then", "%s", w.outer.command)
 	return nil, err
 }

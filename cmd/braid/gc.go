@@ -15,17 +15,23 @@ import (
 )
 
 func (a *app) gcCommand() *cobra.Command {
-	var dryRun bool
+	var dryRun, interrupted bool
 	var olderThan settings.Age
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Remove what nothing needs: parts of failed attempts, and old queries if asked",
-		Long: "Removes parts of attempts that never became a result, and what is left of queries that were removed. With --older-than, queries that\n" +
-			"ended so long ago are removed too, with all that was kept of them. What a query that can be resumed goes on from stays, and so does a\n" +
-			"query that runs, or that another one which is kept goes on from (since).",
+		Long: `Removes parts of attempts that never became a result, and what is left of queries that were removed.
+
+With --older-than, queries that ended so long ago (complete, failed or cancelled) are removed too, with all that was kept
+of them. A query that was interrupted has not ended, however old it is: braid resume goes on with it, and it stays unless
+--interrupted is given too. Its age, as that of all, counts from its last change. A query stays, too, that runs or waits,
+or that another one which is kept goes on from (since).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if interrupted && olderThan == 0 {
+				return usage("--interrupted goes with --older-than: how old are the queries that are to be given up?")
+			}
 			return a.within(cmd.Context(), 0, func(s *session) error {
-				g, err := s.Collect(cmd.Context(), time.Duration(olderThan), dryRun)
+				g, err := s.Collect(cmd.Context(), messages.GarbageOptions{OlderThan: time.Duration(olderThan), Interrupted: interrupted, DryRun: dryRun})
 				if err != nil {
 					return err
 				}
@@ -43,6 +49,7 @@ func (a *app) gcCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().Var(&olderThan, "older-than", "also remove queries that ended longer ago, such as 30d")
+	cmd.Flags().BoolVar(&interrupted, "interrupted", false, "with --older-than, remove interrupted queries too, though they could be resumed")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would be removed, and remove nothing")
 	return cmd
 }
@@ -81,7 +88,7 @@ func (s *session) oldOutputs(ctx context.Context, olderThan time.Duration, dryRu
 func (a *app) collected(g *messages.Garbage, outputs int) error {
 	verb, total := "removed", "freed"
 	if g.DryRun {
-		verb, total = "garbage", "would free"
+		verb, total = "would remove", "would free"
 	}
 	for _, q := range g.Queries {
 		a.line(verb, "query %s (%s, %s, %s): %s, %s", q.ID, q.Name, q.State, day(q.Updated.Local(), time.Now()), count(int64(q.Results), "result"), fileSize(q.Bytes))

@@ -51,8 +51,8 @@ func (g *given) flags(a *app, cmd *cobra.Command) {
 	flags.StringVar(&g.prefix, "prefix", "", "put before each of the sites that does not begin with it, such as USGS-")
 	flags.StringSliceVar(&g.columns, "select", nil, "columns of the table, separated by commas (default: all)")
 	flags.StringVar(&g.zone, "zone", "", "time zone of times without an offset, such as America/Chicago")
-	flags.IntVar(&g.maxChunks, "max-chunks", 0, "divide finer than the service's limits ask, up to this many chunks")
-	flags.Int64Var(&g.maxRows, "max-rows", 0, "the first rows only, this many")
+	flags.IntVar(&g.maxChunks, "max-chunks", 0, "divide finer than the service's limits ask, up to this many chunks (without a query file; in one it is max_chunks)")
+	flags.Int64Var(&g.maxRows, "max-rows", 0, "the first rows only, this many (without a query file; in one it is max_rows)")
 	flags.StringVar(&g.save, "save-query", "", "write the query to this `FILE` too; one that is there is not replaced")
 	names := []string{"service", "collection", "set", "sites", "prefix", "select", "zone", "max-chunks", "max-rows", "save-query"}
 	settings.OnlyFlags(flags, names...)

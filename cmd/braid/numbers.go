@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,9 @@ func thousands(n int64) string {
 func count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		return thousands(n) + " " + stem + "ries"
 	}
 	return thousands(n) + " " + noun + "s"
 }

@@ -68,7 +68,7 @@ func (a *app) goOn(cmd *cobra.Command, id string, how *goOn) error {
 		return err
 	}
 	again.WaitUpTo = new(time.Duration)
-	if how.wait {
+	if a.waits = how.wait; how.wait {
 		*again.WaitUpTo = forever
 	}
 	return a.resume(cmd.Context(), id, targets, how, again)

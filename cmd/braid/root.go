@@ -41,6 +41,7 @@ type app struct {
 	failOnEmpty bool
 	into        intoPostgres // of the flags
 	tableOnly   bool
+	waits       bool // --wait was given
 	embedded    embeddedFlags
 	origins     map[string]settings.Origin // where each setting came from
 	library     *service.Library           // definitions that were opened

@@ -62,7 +62,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 			if err := k.askFull(p.spec); err != nil {
 				return err
 			}
-			if k.wait {
+			if a.waits = k.wait; k.wait {
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
 			return a.runQuery(cmd.Context(), p)
@@ -239,6 +239,9 @@ func (a *app) settle(ctx context.Context, s *session, q *messages.Query) (*messa
 		status, err = s.follow(ctx, q.ID)
 		return err
 	})
+	if errors.Is(err, messages.ErrStoreFull) {
+		err = s.full(ctx, q, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\ncompleted work is kept; to go on: %s", err, a.resumeHint(q, false))
 	}
@@ -246,7 +249,7 @@ func (a *app) settle(ctx context.Context, s *session, q *messages.Query) (*messa
 		status = &messages.Status{Query: q, Progress: new(messages.Progress)}
 	}
 	// The workers have finished what they had in hand meanwhile: the stream has the last word.
-	return status, s.survey(context.WithoutCancel(ctx), status)
+	return status, s.recount(context.WithoutCancel(ctx), status)
 }
 
 // bringHome follows a query to its end and writes its table.
@@ -261,7 +264,7 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 			a.line("continue", "braid results %s -o FILE --server %s", q.ID, a.server)
 			return &exitError{code: exitInterrupted, err: context.Canceled, said: true}
 		}
-		return a.notComplete(status)
+		return a.notComplete(status, ctx.Err() != nil)
 	}
 	if len(targets) > 0 && !a.isQuiet() {
 		a.line("writing", "the table, from %s", count(int64(status.Query.Chunks), "chunk"))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +20,7 @@ type session struct {
 	braid.Coordinator
 	app      *app
 	embedded *braid.Embedded // nil against a server
+	second   chan os.Signal  // set once the process was asked to stop
 }
 
 // open connects to the server, or opens the data directory; workers is how many a query will have in this process.
@@ -44,6 +47,9 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 			return &session{Coordinator: client, app: a}, nil
 		}
 	}
+	if errors.Is(err, bus.ErrDirInUse) {
+		return nil, a.inUse(ctx, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +60,32 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 	return &session{Coordinator: e, app: a, embedded: e}, nil
 }
 
+// inUse says what the process that has the data directory is doing there, and that it can be asked.
+func (a *app) inUse(ctx context.Context, err error) error {
+	client, socketErr := braid.NewSocketClient(a.dataDir)
+	if socketErr != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, inUseWait)
+	defer cancel()
+	all, askErr := client.Statuses(ctx)
+	if askErr != nil {
+		return err
+	}
+	doing := "it runs no query now"
+	for _, s := range all {
+		if s.Query.State.Active() || s.Query.ResumesByItself() {
+			doing = fmt.Sprintf("it runs query %s (%s), %d of %s", s.Query.ID, s.Query.Name, s.Progress.Completed, count(int64(s.Query.Chunks), "chunk"))
+			break
+		}
+	}
+	return fmt.Errorf("%w\n%s; braid list, status and cancel%s ask it meanwhile; with another --data-dir this runs beside it", err, doing, a.whereHint())
+}
+
+const inUseWait = 2 * time.Second
+
 func (s *session) close() error {
+	defer s.forgetSecond()
 	if s.embedded == nil {
 		return nil
 	}

@@ -8,12 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/coordinator"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status [ID]", Short: "Show where a query stands; without an ID the newest", Args: cobra.MaximumNArgs(1),
+		Long: `Shows where a query stands; without an ID the newest.
+
+Requests are all that were sent in the query's life, retries and what was fetched again included. "At least" stands before
+their number when a process that ran the query was killed: what it sent last, and nothing stored tells of, is not counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
 				status, err := s.Status(cmd.Context(), first(args))
@@ -37,12 +42,27 @@ func (s *session) survey(ctx context.Context, status *messages.Status) error {
 	if s.embedded == nil {
 		return nil
 	}
-	survey, err := s.embedded.Survey(ctx, status.Query)
+	return progressOf(ctx, status, s.embedded.Survey)
+}
+
+// recount is a survey of a query that has settled, and is noted as its progress.
+func (s *session) recount(ctx context.Context, status *messages.Status) error {
+	switch {
+	case s.embedded == nil:
+		return nil
+	case status.Query.State.Active():
+		return progressOf(ctx, status, s.embedded.Survey)
+	}
+	return progressOf(ctx, status, s.embedded.Recount)
+}
+
+func progressOf(ctx context.Context, status *messages.Status, survey func(context.Context, *messages.Query) (*coordinator.Survey, error)) error {
+	found, err := survey(ctx, status.Query)
 	if err != nil {
 		return err
 	}
 	quotas := status.Progress.Quotas
-	status.Progress = &survey.Progress
+	status.Progress = &found.Progress
 	status.Progress.Quotas = quotas
 	return nil
 }

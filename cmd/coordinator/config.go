@@ -48,7 +48,7 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.IntVar(&c.replicas, "replicas", 0, "replicas of streams that do not exist yet")
 	_ = flags.MarkDeprecated("replicas", "use --durability cluster") // the flag is there
 	flags.Var(&c.maxStore, "max-store", "what all streams together may take, such as 20GB (default: as they were made, with no bound but the server's)")
-	flags.Var(&c.keep, "keep", "how long queries that have ended are kept, such as 90d (default: for ever)")
+	flags.Var(&c.keep, "keep", "how long queries that have ended are kept, such as 90d; interrupted ones stay (default: for ever)")
 	return flags
 }
 

@@ -38,11 +38,12 @@ type ServerConfig struct {
 
 // Server is an embedded NATS server with JetStream.
 type Server struct {
-	nats *server.Server
-	lock *flock.Flock
-	dir  string
-	max  int64
-	full chan error // holds the first refusal for want of room
+	nats  *server.Server
+	lock  *flock.Flock
+	dir   string
+	max   int64
+	asked bool       // for max
+	full  chan error // holds the first refusal for want of room
 }
 
 const minStore = 64 << 20
@@ -83,9 +84,10 @@ func lockDir(dir string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("%w: lock %s: %w; choose another with --data-dir", ErrDir, path, err)
 	}
 	if locked {
+		noteHolder(path)
 		return lock, nil
 	}
-	return nil, fmt.Errorf("%w: %s; wait for it to end: two at once would not keep a service's cap together", ErrDirInUse, dir)
+	return nil, fmt.Errorf("%w: %s%s; wait for it to end: two at once would not keep a service's cap together", ErrDirInUse, dir, holder(path))
 }
 
 func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
@@ -128,7 +130,7 @@ func start(ctx context.Context, cfg ServerConfig, dir string) (*Server, error) {
 		srv.WaitForShutdown()
 		return nil, fmt.Errorf("%w: JetStream did not start in %s; is it writable, and is there space?", ErrDir, dir)
 	}
-	return &Server{nats: srv, dir: dir, max: limit, full: full}, nil
+	return &Server{nats: srv, dir: dir, max: limit, asked: cfg.MaxStore > 0, full: full}, nil
 }
 
 // forgetIndexes makes the server read the blocks of its streams, and check them, instead of trusting what it noted of them
@@ -189,7 +191,7 @@ func (s *Server) Watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case err := <-s.full:
-			return fmt.Errorf("%w\nthe data directory is %s: free some space there, then resume", err, s.dir)
+			return s.fullBecause(err)
 		case <-tick.C:
 			if s.nats.Running() && !s.nats.JetStreamEnabled() {
 				return fmt.Errorf("%w: no more can be written in %s; free some space there, then resume", messages.ErrStoreFull, s.dir)

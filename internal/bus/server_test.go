@@ -33,8 +33,9 @@ func TestADataDirectoryServesOneServerAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Durability: bus.Fast}); !errors.Is(err, bus.ErrDirInUse) {
-		t.Errorf("a second server gave %v, want ErrDirInUse", err)
+	_, err = bus.StartServer(t.Context(), bus.ServerConfig{Dir: dir, Durability: bus.Fast})
+	if holder := fmt.Sprintf("(process %d)", os.Getpid()); !errors.Is(err, bus.ErrDirInUse) || !strings.Contains(err.Error(), holder) {
+		t.Errorf("a second server gave %v, want ErrDirInUse with %s", err, holder)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -167,6 +168,16 @@ func TestAFullServerIsAFullStore(t *testing.T) {
 	}
 	if err := fill(t, b, 400<<10); !errors.Is(err, messages.ErrStoreFull) {
 		t.Errorf("got %v, want ErrStoreFull", err)
+	}
+	// It is no disk that is full.
+	err = server.Watch(t.Context())
+	if !errors.Is(err, messages.ErrStoreFull) || strings.Contains(err.Error(), "free some space") {
+		t.Errorf("the server ends with %v", err)
+	}
+	for _, want := range []string{"the stream RESULTS holds 1.", " of the 1.68 MB that it may", "--max-store 4.19 MB", "raise --max-store", "braid gc", "braid rm"} {
+		if err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %q", want, err)
+		}
 	}
 }
 

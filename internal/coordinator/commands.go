@@ -175,8 +175,18 @@ func (c *Coordinator) removeUnchanged(ctx context.Context, q *messages.Query) er
 	return c.ports.Queries.RemoveQuery(ctx, q)
 }
 
-// Interrupt stops an active query in an orderly way because its process is asked to stop; it can be resumed.
+// Interrupt stops an active query in an orderly way because its process is asked to stop; it can be resumed. One that waits for
+// its time keeps its reason and that time, and waits no more.
 func (c *Coordinator) Interrupt(ctx context.Context, id, reason string) error {
+	return c.interrupt(ctx, id, messages.StopDrained, reason)
+}
+
+// InterruptFull stops an active query because no more can be stored, and its process ends for that.
+func (c *Coordinator) InterruptFull(ctx context.Context, id, reason string) error {
+	return c.interrupt(ctx, id, string(messages.StoreFull), reason)
+}
+
+func (c *Coordinator) interrupt(ctx context.Context, id, kind, reason string) error {
 	for {
 		q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
 		if err != nil {
@@ -185,8 +195,13 @@ func (c *Coordinator) Interrupt(ctx context.Context, id, reason string) error {
 		if !q.State.Active() && !q.ResumesByItself() {
 			return nil
 		}
+		waits := !q.State.Active()
 		q.State, q.Updated = messages.Interrupted, c.ports.Now()
-		q.Stop = &messages.Stop{Kind: messages.StopDrained, Reason: reason, At: q.Updated}
+		if waits {
+			q.WaitUpTo = 0
+		} else {
+			q.Stop = &messages.Stop{Kind: kind, Reason: messages.Text(reason), At: q.Updated}
+		}
 		_, err = c.ports.Queries.SaveQuery(ctx, q, revision)
 		if errors.Is(err, messages.ErrConflict) {
 			continue

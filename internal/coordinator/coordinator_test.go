@@ -210,7 +210,8 @@ func TestAQueryThatWaitsCanBeInterrupted(t *testing.T) {
 	if err := c.Interrupt(t.Context(), q.ID, "test"); err != nil {
 		t.Fatal(err)
 	}
-	if now := r.query(q.ID); now.ResumesByItself() || now.Stop.Kind != messages.StopDrained {
+	// Why it stopped, and when it can go on, is as true as before.
+	if now := r.query(q.ID); now.ResumesByItself() || now.Stop.Kind != string(messages.QuotaExhausted) || time.Until(now.ResumeAt()) < 20*time.Minute {
 		t.Errorf("stopped by %+v", now.Stop)
 	}
 }
@@ -623,8 +624,15 @@ func TestParkLeavesNothingThatGoesOnByItself(t *testing.T) {
 	if err := r.bus.PublishItems(t.Context(), []*messages.Item{testkit.Item(running.ID, 0)}); err != nil {
 		t.Fatal(err)
 	}
+	// The process ended before it had noted what it had last done.
+	if err := r.bus.NewResult(running.ID, "a").Commit(t.Context(), testkit.Header(running.ID, 1, 0)); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Park(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if s, err := c.Status(t.Context(), running.ID); err != nil || s.Progress.Completed != 1 {
+		t.Errorf("the progress of what was running is %+v, %v; want that of what is stored", s.Progress, err)
 	}
 	if q := r.query(running.ID); q.State != messages.Interrupted || q.Stop.Kind != messages.StopDrained || q.ResumesByItself() {
 		t.Errorf("what was running is %s because of %+v", q.State, q.Stop)

@@ -88,7 +88,7 @@ func (d *driver) item(p messages.Position, chunk planner.Chunk, action resume.Ac
 	item := &messages.Item{
 		V: messages.Version, Query: q.ID, Run: q.Run, Position: p, Service: q.Service, Definition: q.Definition,
 		Collection: q.Collection, Task: task, Dispatched: d.c.ports.Now(), Recheck: d.recheck,
-		Divisible: children && d.pinned.divisible(chunk), Asks: messages.Text(planner.Describe(chunk)), MaxRows: action.Rows,
+		Divisible: children && d.pinned.divisible(chunk), Asks: messages.Text(d.pinned.describe(chunk)), MaxRows: action.Rows,
 		HoldBack: d.pinned.spec.Run.HoldBack, Allowance: action.Allowance,
 	}
 	d.items[p], d.chunks[p] = item, chunk
@@ -115,7 +115,7 @@ func (d *driver) chunk(p messages.Position) (planner.Chunk, error) {
 	}
 	halves, ok := d.pinned.split(whole)
 	if !ok {
-		return planner.Chunk{}, &indivisible{parent, planner.Describe(whole)}
+		return planner.Chunk{}, &indivisible{parent, d.pinned.describe(whole)}
 	}
 	first, second, _ := parent.Children()
 	for i, child := range [...]messages.Position{first, second} {

@@ -66,7 +66,7 @@ func (p *pinned) indivisible(splits []*messages.ResultHeader) iter.Seq2[*message
 			if !ok {
 				continue // of a parent that cannot be divided
 			}
-			if _, ok := p.split(chunk); !ok && !yield(h, &indivisible{h.Position, planner.Describe(chunk)}) {
+			if _, ok := p.split(chunk); !ok && !yield(h, &indivisible{h.Position, p.describe(chunk)}) {
 				return
 			}
 		}
@@ -79,7 +79,7 @@ func (p *pinned) asks(at messages.Position) string {
 	if !ok {
 		return ""
 	}
-	return messages.Text(planner.Describe(chunk))
+	return messages.Text(p.describe(chunk))
 }
 
 // chunkAt finds the chunk of a position, that of a child by dividing its parent's.

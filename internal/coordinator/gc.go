@@ -13,10 +13,7 @@ import (
 )
 
 // GarbageOptions say what is garbage.
-type GarbageOptions struct {
-	OlderThan time.Duration // queries that ended so long ago are; 0: no query is
-	DryRun    bool          // nothing is removed
-}
+type GarbageOptions = messages.GarbageOptions
 
 const (
 	// orphanAge is how old parts are before nobody can still be about to make a result of them: much longer than any lease,
@@ -25,7 +22,7 @@ const (
 	retainEvery = time.Hour
 )
 
-// Collect removes what nothing needs: queries that ended long ago and that no kept query goes on from, parts of attempts
+// Collect removes what nothing needs: queries that ended long ago and that no kept query goes on from (interrupted ones only when asked), parts of attempts
 // that never became a result, and what is left of queries whose records are gone. Stored pages of a query that can be resumed
 // are needed, since a resume goes on behind them. It reads the headers of all that is stored.
 func (c *Coordinator) Collect(ctx context.Context, opts GarbageOptions) (*messages.Garbage, error) {
@@ -39,7 +36,7 @@ func (c *Coordinator) Collect(ctx context.Context, opts GarbageOptions) (*messag
 	g := &messages.Garbage{V: messages.Version, DryRun: opts.DryRun}
 	var errs []error
 	if opts.OlderThan > 0 {
-		for _, q := range s.old(c.ports.Now().Add(-opts.OlderThan)) {
+		for _, q := range s.old(c.ports.Now().Add(-opts.OlderThan), opts.Interrupted) {
 			have := s.of(q.ID)
 			if !opts.DryRun {
 				removed, err := c.removeOld(ctx, q)
@@ -106,7 +103,7 @@ func (c *Coordinator) retain(ctx context.Context) {
 		s := newStock()
 		err := c.listInto(ctx, s)
 		if err == nil {
-			for _, q := range s.old(c.ports.Now().Add(-c.cfg.Keep)) {
+			for _, q := range s.old(c.ports.Now().Add(-c.cfg.Keep), false) {
 				if _, err = c.removeOld(ctx, q); err != nil {
 					break
 				}
@@ -208,10 +205,10 @@ func (c *Coordinator) listInto(ctx context.Context, s *stock) error {
 }
 
 // old gives the queries that ended before a time and that no other one needs, the newest first: so each comes before the
-// one that it goes on from.
-func (s *stock) old(before time.Time) []*messages.Query {
+// one that it goes on from. A query that was interrupted has not ended: it is among them only when such are asked for.
+func (s *stock) old(before time.Time, interrupted bool) []*messages.Query {
 	isOld := func(q *messages.Query) bool {
-		return q != nil && !q.State.Active() && !q.ResumesByItself() && q.Updated.Before(before)
+		return q != nil && (interrupted || q.State != messages.Interrupted) && !q.State.Active() && !q.ResumesByItself() && q.Updated.Before(before)
 	}
 	needed := map[string]bool{}
 	for _, q := range s.records {

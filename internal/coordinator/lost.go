@@ -105,13 +105,19 @@ func (c *Coordinator) interruptDamaged(ctx context.Context, q *messages.Query, l
 	}
 }
 
+// Recount surveys a query that nobody drives, and notes what it finds as the query's progress: what is lost later will be missed, and
+// no request forgotten.
+func (c *Coordinator) Recount(ctx context.Context, q *messages.Query) (*Survey, error) {
+	survey, err := c.Survey(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return survey, c.ports.Catalogue.SaveProgress(ctx, &survey.Progress)
+}
+
 // recount notes what is complete now, so that what was lost is told once.
 func (c *Coordinator) recount(ctx context.Context, q *messages.Query) {
-	survey, err := c.Survey(ctx, q)
-	if err == nil {
-		err = c.ports.Catalogue.SaveProgress(ctx, &survey.Progress)
-	}
-	if err != nil {
+	if _, err := c.Recount(ctx, q); err != nil {
 		c.log.Warn("what is complete is not noted anew", "query", q.ID, "error", err)
 	}
 }

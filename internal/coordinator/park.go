@@ -35,15 +35,42 @@ func (c *Coordinator) park(ctx context.Context, q *messages.Query) error {
 		}
 	}
 	now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
-	if err != nil || !killed && !now.ResumesByItself() {
+	if err != nil {
 		return err
 	}
-	if now.ResumesByItself() {
-		now.WaitUpTo = 0
+	stale, err := c.stale(ctx, now)
+	if err != nil {
+		return err
 	}
-	now.Killed, now.Updated = now.Killed || killed, c.ports.Now()
-	if _, err = c.ports.Queries.SaveQuery(ctx, now, revision); errors.Is(err, messages.ErrConflict) {
-		return nil // somebody did something with it just now
+	// One that was interrupted, and whose process did not come to count, did not end as it was asked to either.
+	killed = killed || stale && now.Stop != nil && now.Stop.Kind == messages.StopDrained
+	if killed || now.ResumesByItself() {
+		if now.ResumesByItself() {
+			now.WaitUpTo = 0
+		}
+		now.Killed, now.Updated = now.Killed || killed, c.ports.Now()
+		_, err = c.ports.Queries.SaveQuery(ctx, now, revision)
+		if errors.Is(err, messages.ErrConflict) {
+			return nil // somebody did something with it just now
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	if killed || stale {
+		c.recount(ctx, now) // the last that was noted may be seconds older than the end
+	}
+	return nil
+}
+
+// stale tells whether a query that stopped has a progress record from before that: whoever ran it did not come to count at the end.
+func (c *Coordinator) stale(ctx context.Context, q *messages.Query) (bool, error) {
+	if q.State != messages.Interrupted {
+		return false, nil
+	}
+	p, err := c.ports.Catalogue.LoadProgress(ctx, q.ID)
+	if errors.Is(err, messages.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && p.Updated.Before(q.Updated), err
 }

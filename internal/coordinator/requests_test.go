@@ -49,6 +49,40 @@ func TestRequestsForWhatWasLostAreCountedBesideThoseOfTheResultsThatCameForIt(t 
 	}
 }
 
+func TestAProcessThatWasKilledWhileItStoppedIsCountedAsKilled(t *testing.T) {
+	r := newRig(t)
+	c := r.coordinator("c1", r.bus, nil)
+	q := r.submit(c, sites(3))
+	if err := c.Interrupt(t.Context(), q.ID, "this process was asked to stop"); err != nil {
+		t.Fatal(err)
+	}
+	clean := r.submit(c, sites(3))
+	if err := c.Interrupt(t.Context(), clean.ID, "this process was asked to stop"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Recount(t.Context(), r.query(clean.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{q.ID, clean.ID} { // what was in flight was answered after that
+		h := testkit.Header(id, 1, 0)
+		h.Requests = 3
+		if err := r.bus.NewResult(id, "a").Commit(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := c.Park(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, p := r.sent(c, r.query(q.ID)); p.Requests != 3 || !p.AtLeast || p.Completed != 1 {
+			t.Errorf("of who did not come to count: %+v", p)
+		}
+		if told, _ := r.sent(c, r.query(clean.ID)); told.AtLeast {
+			t.Errorf("of who did: %+v", told)
+		}
+	}
+}
+
 func TestRequestsOfFailuresStayCountedHoweverOftenTheyAreTriedAgain(t *testing.T) {
 	r := newRig(t)
 	c := r.lead()

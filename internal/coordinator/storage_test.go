@@ -84,11 +84,19 @@ func TestAVerificationFindsEachLossAndMakesItPending(t *testing.T) {
 			if now := r.query(q.ID); now.State != messages.Interrupted || now.Stop.Kind != messages.StopDamaged || now.Stop.Position != "3" {
 				t.Fatalf("it is %s because of %+v", now.State, now.Stop)
 			}
-			if v, err := c.Verify(t.Context(), q.ID, true); err != nil || !v.Whole() || v.Queries[0].Results != 4 {
-				t.Errorf("what was told is told again: %+v, %v", v, err)
+			if v.Queries[0].Pending != 1 {
+				t.Errorf("%d are pending: %+v", v.Queries[0].Pending, v)
+			}
+			// It is not found anew, and it is not forgotten either.
+			if v, err := c.Verify(t.Context(), q.ID, true); err != nil || v.Whole() || !v.Queries[0].Lapsed || v.Queries[0].Results != 4 ||
+				v.Queries[0].Pending != 1 || v.Queries[0].Damaged+v.Queries[0].Missing != 0 {
+				t.Errorf("a second time: %+v, %v", v, err)
 			}
 			r.resume(c, q.ID)
 			r.settles(q.ID, 2, messages.Complete)
+			if v, err := c.Verify(t.Context(), q.ID, true); err != nil || !v.Whole() || v.Queries[0].Results != 5 {
+				t.Errorf("after a resume: %+v, %v", v, err)
+			}
 			if got := r.tables(c, q.ID); !mapsEqual(got, want) {
 				t.Error("the table is another one")
 			}
@@ -343,4 +351,45 @@ func TestAQueueThatIsGoneIsMadeAgainByWhoeverLeads(t *testing.T) {
 	r.work(testkit.NewScript(always))
 	testkit.Run(t, c.Run)
 	r.settles(q.ID, 1, messages.Complete)
+}
+
+func TestAnInterruptedQueryIsNoGarbageHoweverOld(t *testing.T) {
+	r := newRig(t)
+	c := r.lead()
+	r.work(testkit.NewScript(always))
+	day := 24 * time.Hour
+	ended, paused := r.finished(c, 2), r.finished(c, 2)
+	r.edit(paused.ID, func(q *messages.Query) {
+		q.State = messages.Interrupted
+		q.Stop = &messages.Stop{Kind: messages.StopDrained, Reason: "for a holiday", At: q.Updated}
+	})
+	r.shift(ended.ID, 400*day)
+	r.shift(paused.ID, 400*day)
+	removed := func(opts coordinator.GarbageOptions) []string {
+		t.Helper()
+		g, err := c.Collect(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, q := range g.Queries {
+			ids = append(ids, q.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	both := []string{ended.ID, paused.ID}
+	slices.Sort(both)
+	if got := removed(coordinator.GarbageOptions{OlderThan: 300 * day, Interrupted: true, DryRun: true}); !slices.Equal(got, both) {
+		t.Errorf("asked for interrupted ones, %v would go; want %v", got, both)
+	}
+	if got := removed(coordinator.GarbageOptions{OlderThan: 300 * day}); !slices.Equal(got, []string{ended.ID}) {
+		t.Errorf("%v went, want %s alone", got, ended.ID)
+	}
+	if now := r.query(paused.ID); now.State != messages.Interrupted {
+		t.Errorf("it is %s", now.State)
+	}
+	if got := removed(coordinator.GarbageOptions{OlderThan: 300 * day, Interrupted: true}); !slices.Equal(got, []string{paused.ID}) {
+		t.Errorf("%v went, want %s", got, paused.ID)
+	}
 }

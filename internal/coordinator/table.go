@@ -154,7 +154,7 @@ func (c *Coordinator) reopen(ctx context.Context, q *messages.Query, lost []mess
 	if _, err := c.pend(ctx, q, lost, reason); err != nil {
 		return err
 	}
-	return fmt.Errorf("query %s: %w: %s; braid resume %s fetches them again", q.ID, messages.ErrDamaged, reason, q.ID)
+	return fmt.Errorf("query %s: %w: %s; braid resume %s fetches them again. Other queries of this store may be hit too: braid verify checks all", q.ID, messages.ErrDamaged, reason, q.ID)
 }
 
 // metadata holds nothing that differs between two runs of one query, so that equal rows give equal files.

@@ -48,7 +48,7 @@ func (c *Coordinator) verifyOne(ctx context.Context, q *messages.Query, reopen b
 	if err != nil {
 		return nil, err
 	}
-	v := &messages.VerifiedQuery{ID: q.ID, State: q.State}
+	v := &messages.VerifiedQuery{ID: q.ID, State: q.State, Lapsed: lapsed(q)}
 	if v.Pinned, err = c.checkPinned(ctx, q); err != nil {
 		return nil, err
 	}
@@ -65,6 +65,9 @@ func (c *Coordinator) verifyOne(ctx context.Context, q *messages.Query, reopen b
 			v.Results++
 			v.Bytes += int64(len(rows))
 		}
+	}
+	if !survey.Enough {
+		v.Pending = survey.Completed.Lacks(q.Chunks)
 	}
 	switch {
 	case q.State == messages.Complete && !survey.Enough:
@@ -86,7 +89,13 @@ func (c *Coordinator) verifyOne(ctx context.Context, q *messages.Query, reopen b
 		return nil, err
 	}
 	v.State, v.Reopened = now.State, now.State == messages.Interrupted
+	v.Pending += v.Damaged
 	return v, nil
+}
+
+// lapsed tells whether the query waits for somebody to fetch again what was lost.
+func lapsed(q *messages.Query) bool {
+	return q.State == messages.Interrupted && q.Stop != nil && q.Stop.Kind == messages.StopDamaged
 }
 
 func addLost(v *messages.VerifiedQuery, lost []messages.Position, p messages.Position, reason string) []messages.Position {

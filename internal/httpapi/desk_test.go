@@ -78,9 +78,9 @@ func (d *desk) Verify(_ context.Context, id string, reopen bool) (*messages.Veri
 	return &messages.Verification{V: 1, Query: "q1", Queries: []messages.VerifiedQuery{{ID: "q1", State: messages.Complete, Results: 3}}}, d.err
 }
 
-func (d *desk) Collect(_ context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error) {
-	d.note(fmt.Sprintf("collect %v %v", olderThan, dryRun))
-	return &messages.Garbage{V: 1, DryRun: dryRun}, d.err
+func (d *desk) Collect(_ context.Context, opts messages.GarbageOptions) (*messages.Garbage, error) {
+	d.note(fmt.Sprintf("collect %v %v %v", opts.OlderThan, opts.Interrupted, opts.DryRun))
+	return &messages.Garbage{V: 1, DryRun: opts.DryRun}, d.err
 }
 
 func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {

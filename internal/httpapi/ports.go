@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
@@ -25,8 +24,8 @@ type Commands interface {
 	Remove(ctx context.Context, id string) error
 	// Verify checks every stored result of a query; with reopen, what is lost is pending again and the query interrupted.
 	Verify(ctx context.Context, id string, reopen bool) (*messages.Verification, error)
-	// Collect removes what nothing needs, and queries that ended longer ago than olderThan, when that is not 0.
-	Collect(ctx context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error)
+	// Collect removes what nothing needs, and old queries when asked.
+	Collect(ctx context.Context, opts messages.GarbageOptions) (*messages.Garbage, error)
 }
 
 // Views show queries and change nothing.

@@ -21,8 +21,9 @@ const (
 type verificationOutput struct{ Body *messages.Verification }
 
 type garbageInput struct {
-	OlderThan string `query:"older_than" maxLength:"40" doc:"Age, such as 30d, from which on queries that have ended are removed; without it none is"`
-	DryRun    bool   `query:"dry_run" doc:"true: tell what would be removed, and remove nothing"`
+	OlderThan   string `query:"older_than" maxLength:"40" doc:"Age, such as 30d, from which on queries that have ended are removed; without it none is"`
+	Interrupted bool   `query:"interrupted" doc:"true: with older_than, remove queries too that were interrupted, and could be resumed"`
+	DryRun      bool   `query:"dry_run" doc:"true: tell what would be removed, and remove nothing"`
 }
 
 type garbageOutput struct{ Body *messages.Garbage }
@@ -59,7 +60,10 @@ func (a *api) collect(ctx context.Context, in *garbageInput) (*garbageOutput, er
 			return nil, a.failure("collect garbage", fmt.Errorf("%w: older_than: %.40q is no age; write it as 30d or 12h", query.ErrInvalid, in.OlderThan))
 		}
 	}
-	garbage, err := a.ports.Commands.Collect(ctx, age, in.DryRun)
+	if in.Interrupted && age == 0 {
+		return nil, a.failure("collect garbage", fmt.Errorf("%w: interrupted goes with older_than", query.ErrInvalid))
+	}
+	garbage, err := a.ports.Commands.Collect(ctx, messages.GarbageOptions{OlderThan: age, Interrupted: in.Interrupted, DryRun: in.DryRun})
 	if err != nil {
 		return nil, a.failure("collect garbage", err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/braidhq/braid/internal/testkit"
 	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/lease"
+	"github.com/braidhq/braid/pkg/lease/leasetest"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -75,33 +77,30 @@ func TestASlotIsKeptUntilTheGateIsClosedForAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, 5*time.Second)
 	records := &closing{Records: r.bus, begun: make(chan struct{}), letGo: make(chan struct{})}
-	refused := func(context.Context, testkit.Call) (service.Page, error) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
+		close(asked)
+		<-answer
 		return service.Page{}, &service.ResponseError{Class: service.ClassQuota, Status: 429, RetryAfter: time.Hour, Message: "over"}
-	}
-	r.work("w1", testkit.NewScript(refused), func(s *setup) {
+	}), func(s *setup) {
 		s.ports = func(p *worker.Ports) { p.Records = records }
 	})
 	r.publish(items(1)...)
+	<-asked
+	// Another process waits for the one slot meanwhile.
+	other := leasetest.Start(t, r.bus.Leases(), "rivers", lease.Config{Slots: 1, Holder: "w2", TTL: 5 * time.Second})
+	testkit.Until(t, "it knows that the slot is taken", func() bool { return other.State().InUse == 1 })
+	had := make(chan *lease.Slot, 1)
+	go func() { had <- leasetest.MustAcquire(t, other) }()
+	close(answer)
 	<-records.begun
-	// Another worker waits for the one slot meanwhile.
-	came := make(chan struct{}, 10)
-	r.work("w2", testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {
-		came <- struct{}{}
-		return rowsOf(ctx, c)
-	}), nil)
-	r.publish(items(2)[1:]...)
 	select {
-	case <-came:
-		t.Error("another worker had the slot before the gate was closed")
-	case <-time.After(time.Second): // as long as it takes to take a slot that is free, and more
+	case slot := <-had:
+		t.Error("another process had the slot before the gate was closed")
+		had <- slot
+	case <-time.After(time.Second): // a free slot is taken in milliseconds
 	}
 	close(records.letGo)
-	for _, m := range r.interrupted(2) {
-		if m.Kind != messages.QuotaExhausted {
-			t.Errorf("%+v", m)
-		}
-	}
-	if len(came) > 0 {
-		t.Error("a request was sent behind a closed gate")
-	}
+	leasetest.MustRelease(t, <-had)
+	r.interrupted(1)
 }

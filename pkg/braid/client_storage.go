@@ -27,10 +27,13 @@ func (c *Client) Verify(ctx context.Context, id string, reopen bool) (*messages.
 }
 
 // Collect removes what nothing needs, or tells what it is.
-func (c *Client) Collect(ctx context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error) {
-	values := url.Values{"dry_run": {strconv.FormatBool(dryRun)}}
-	if olderThan > 0 {
-		values.Set("older_than", olderThan.String())
+func (c *Client) Collect(ctx context.Context, opts messages.GarbageOptions) (*messages.Garbage, error) {
+	values := url.Values{"dry_run": {strconv.FormatBool(opts.DryRun)}}
+	if opts.OlderThan > 0 {
+		values.Set("older_than", opts.OlderThan.String())
+	}
+	if opts.Interrupted {
+		values.Set("interrupted", "true")
 	}
 	return callWithin(ctx, c, storageTimeout, http.MethodPost, apiPath+"gc?"+values.Encode(), nil, maxListBytes, messages.DecodeGarbage)
 }

@@ -73,8 +73,8 @@ func (d *desk) Verify(_ context.Context, id string, reopen bool) (*messages.Veri
 	return sampleVerification(), d.err
 }
 
-func (d *desk) Collect(_ context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error) {
-	d.note("collect %v %v", olderThan, dryRun)
+func (d *desk) Collect(_ context.Context, opts messages.GarbageOptions) (*messages.Garbage, error) {
+	d.note("collect %v %v %v", opts.OlderThan, opts.Interrupted, opts.DryRun)
 	return sampleGarbage(), d.err
 }
 
@@ -206,22 +206,24 @@ func calls(ctx context.Context) map[string]func(*braid.Client) (any, error) {
 		"resume q1 true": func(c *braid.Client) (any, error) {
 			return c.Resume(ctx, "q1", &query.Resumption{WaitUpTo: &hour, MaxRequests: &budget})
 		},
-		"resume q1 false":     func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
-		"retry q1 true":       func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &query.Resumption{WaitUpTo: &hour}) },
-		"failures q1":         func(c *braid.Client) (any, error) { return c.Failures(ctx, "q1") },
-		"cancel q1":           func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
-		"remove q1":           func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
-		"status q1":           func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
-		"status ":             func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
-		"quotas":              func(c *braid.Client) (any, error) { return c.Quotas(ctx) },
-		"statuses":            func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
-		"ready":               func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
-		"manifest q1":         func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },
-		"coverage q1":         func(c *braid.Client) (any, error) { return c.Coverage(ctx, "q1") },
-		"table q1 csv true":   func(c *braid.Client) (any, error) { return c.Table(ctx, "q1", "csv", true, io.Discard) },
-		"verify q1 true":      func(c *braid.Client) (any, error) { return c.Verify(ctx, "q1", true) },
-		"verify q1 false":     func(c *braid.Client) (any, error) { return c.Verify(ctx, "q1", false) },
-		"collect 2h0m0s true": func(c *braid.Client) (any, error) { return c.Collect(ctx, 2*time.Hour, true) },
+		"resume q1 false":   func(c *braid.Client) (any, error) { return c.Resume(ctx, "q1", nil) },
+		"retry q1 true":     func(c *braid.Client) (any, error) { return c.Retry(ctx, "q1", &query.Resumption{WaitUpTo: &hour}) },
+		"failures q1":       func(c *braid.Client) (any, error) { return c.Failures(ctx, "q1") },
+		"cancel q1":         func(c *braid.Client) (any, error) { return c.Cancel(ctx, "q1") },
+		"remove q1":         func(c *braid.Client) (any, error) { return nil, c.Remove(ctx, "q1") },
+		"status q1":         func(c *braid.Client) (any, error) { return c.Status(ctx, "q1") },
+		"status ":           func(c *braid.Client) (any, error) { return c.Status(ctx, "") },
+		"quotas":            func(c *braid.Client) (any, error) { return c.Quotas(ctx) },
+		"statuses":          func(c *braid.Client) (any, error) { return c.Statuses(ctx) },
+		"ready":             func(c *braid.Client) (any, error) { return nil, c.Ready(ctx) },
+		"manifest q1":       func(c *braid.Client) (any, error) { return c.Manifest(ctx, "q1") },
+		"coverage q1":       func(c *braid.Client) (any, error) { return c.Coverage(ctx, "q1") },
+		"table q1 csv true": func(c *braid.Client) (any, error) { return c.Table(ctx, "q1", "csv", true, io.Discard) },
+		"verify q1 true":    func(c *braid.Client) (any, error) { return c.Verify(ctx, "q1", true) },
+		"verify q1 false":   func(c *braid.Client) (any, error) { return c.Verify(ctx, "q1", false) },
+		"collect 2h0m0s true true": func(c *braid.Client) (any, error) {
+			return c.Collect(ctx, messages.GarbageOptions{OlderThan: 2 * time.Hour, Interrupted: true, DryRun: true})
+		},
 	}
 }
 

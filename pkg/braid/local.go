@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/coordinator"
@@ -30,8 +29,8 @@ type Coordinator interface {
 	Remove(ctx context.Context, id string) error
 	// Verify checks every stored result of a query; with reopen, what is lost is pending again and the query interrupted.
 	Verify(ctx context.Context, id string, reopen bool) (*messages.Verification, error)
-	// Collect removes what nothing needs, and queries that ended longer ago than olderThan, when that is not 0.
-	Collect(ctx context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error)
+	// Collect removes what nothing needs, and old queries when asked.
+	Collect(ctx context.Context, opts messages.GarbageOptions) (*messages.Garbage, error)
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
@@ -133,6 +132,11 @@ func (l *Local) Interrupt(ctx context.Context, id, reason string) error {
 	return l.engine.Interrupt(ctx, id, reason)
 }
 
+// InterruptFull stops an active query because no more can be stored; it can be resumed.
+func (l *Local) InterruptFull(ctx context.Context, id, reason string) error {
+	return l.engine.InterruptFull(ctx, id, reason)
+}
+
 // Park marks as interrupted what a process that has ended left running, so that nothing goes on without being asked for.
 // Only a process that has the store for itself may call it.
 func (l *Local) Park(ctx context.Context) error { return l.engine.Park(ctx) }
@@ -159,6 +163,11 @@ func (l *Local) Statuses(ctx context.Context) ([]*messages.Status, error) {
 // Survey reads from the result stream itself what is complete of a query.
 func (l *Local) Survey(ctx context.Context, q *messages.Query) (*coordinator.Survey, error) {
 	return l.engine.Survey(ctx, q)
+}
+
+// Recount is a Survey of a query that nobody drives, which is noted as its progress.
+func (l *Local) Recount(ctx context.Context, q *messages.Query) (*coordinator.Survey, error) {
+	return l.engine.Recount(ctx, q)
 }
 
 // Export builds a query's table without writing it. Close it after use.

@@ -2,9 +2,7 @@ package braid
 
 import (
 	"context"
-	"time"
 
-	"github.com/braidhq/braid/internal/coordinator"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -18,9 +16,9 @@ func (l *Local) Verify(ctx context.Context, id string, reopen bool) (*messages.V
 	return l.engine.Verify(ctx, id, reopen)
 }
 
-// Collect removes what nothing needs, or in a dry run tells what it is. With olderThan, queries that ended so long ago go too.
-func (l *Local) Collect(ctx context.Context, olderThan time.Duration, dryRun bool) (*messages.Garbage, error) {
-	return l.engine.Collect(ctx, coordinator.GarbageOptions{OlderThan: olderThan, DryRun: dryRun})
+// Collect removes what nothing needs, or in a dry run tells what it is. With OlderThan, queries that ended so long ago go too.
+func (l *Local) Collect(ctx context.Context, opts messages.GarbageOptions) (*messages.Garbage, error) {
+	return l.engine.Collect(ctx, opts)
 }
 
 // keep makes streams again that are gone while this process runs, and says what went with them.

@@ -16,6 +16,13 @@ type Garbage struct {
 	Bytes     int64       `json:"bytes"`               // of all of them
 }
 
+// GarbageOptions say what is garbage.
+type GarbageOptions struct {
+	OlderThan   time.Duration // queries that ended so long ago are; 0: no query is
+	Interrupted bool          // of these, also such as were interrupted and can be resumed
+	DryRun      bool          // nothing is removed
+}
+
 // OldQuery is a query that is older than what is kept.
 type OldQuery struct {
 	ID      string     `json:"id"`

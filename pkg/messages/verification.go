@@ -18,9 +18,10 @@ type Verification struct {
 // VerifiedQuery is what was found of one query.
 type VerifiedQuery struct {
 	ID      string     `json:"id"`
-	State   QueryState `json:"state"`   // as it is now
-	Results int        `json:"results"` // that were read, and are as they were committed
-	Bytes   int64      `json:"bytes"`   // of their rows
+	State   QueryState `json:"state"`             // as it is now
+	Results int        `json:"results"`           // that were read, and are as they were committed
+	Bytes   int64      `json:"bytes"`             // of their rows
+	Pending int        `json:"pending,omitempty"` // chunks without a result; 0 as well where the rows that are wanted are there
 	// Damaged is how many results, or stored pages of results, cannot be read or fail their digest; Missing how many are not
 	// there although they were counted before.
 	Damaged  int          `json:"damaged"`
@@ -28,6 +29,7 @@ type VerifiedQuery struct {
 	Lost     []LostResult `json:"lost,omitempty"`     // the first of them, as far as it is known which they are
 	Pinned   string       `json:"pinned,omitempty"`   // what is wrong with the query's spec or service definition: it cannot be resumed
 	Reopened bool         `json:"reopened,omitempty"` // the positions are pending again, and the query is interrupted
+	Lapsed   bool         `json:"lapsed,omitempty"`   // results were found to be lost before, and the query has not gone on since
 }
 
 // LostResult is a position whose result is lost or damaged.
@@ -37,7 +39,9 @@ type LostResult struct {
 }
 
 // Whole tells whether nothing is lost.
-func (m *VerifiedQuery) Whole() bool { return m.Damaged == 0 && m.Missing == 0 && m.Pinned == "" }
+func (m *VerifiedQuery) Whole() bool {
+	return m.Damaged == 0 && m.Missing == 0 && m.Pinned == "" && !m.Lapsed
+}
 
 // Whole tells whether nothing is lost of any of the queries.
 func (m *Verification) Whole() bool {
@@ -58,7 +62,7 @@ func (m *Verification) Validate() error {
 		q := &m.Queries[i]
 		err := firstError(
 			field("id", CheckName(q.ID)), field("state", q.State.check()), checkCount("results", int64(q.Results)), checkCount("bytes", q.Bytes),
-			checkCount("damaged", int64(q.Damaged)), checkCount("missing", int64(q.Missing)), checkText("pinned", q.Pinned),
+			checkCount("damaged", int64(q.Damaged)), checkCount("missing", int64(q.Missing)), checkCount("pending", int64(q.Pending)), checkText("pinned", q.Pinned),
 		)
 		for _, lost := range q.Lost {
 			err = firstError(err, field("position", checkPosition(lost.Position)), checkText("reason", lost.Reason))

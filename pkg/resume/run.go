@@ -40,8 +40,8 @@ type Run struct {
 	stoppedAt   time.Time
 	progress    messages.Progress
 	counts
-	spent       int64                       // requests of this run, as far as items have come back
-	allowed     map[messages.Position]int64 // of items that have not
+	spent   int64                       // requests of this run, as far as items have come back
+	allowed map[messages.Position]int64 // of items that have not
 }
 
 // NewRun begins run number of a query of total positions.

@@ -100,7 +100,8 @@ func TestADateIsReadInEveryFormItMayBeWrittenIn(t *testing.T) {
 }
 
 func FuzzAHintIsAlwaysAhead(f *testing.F) {
-	for _, header := range []string{"5", "0", "-1", "1e400", "Mon, 17 Aug 2026 12:00:30 GMT", "Mon, 17 Aug 2026 05:00 PDT", "Mon Aug 17 12:00:30 2026",
+	for _, header := range []string{
+		"5", "0", "-1", "1e400", "Mon, 17 Aug 2026 12:00:30 GMT", "Mon, 17 Aug 2026 05:00 PDT", "Mon Aug 17 12:00:30 2026",
 		"Monday, 17-Aug-26 12:01:00 GMT", "17 Aug 2026 12:01-0400", "Aug 17, 2026 12.01 z", "Mon,1 sep 68 1:1:1 +2359 x",
 	} {
 		f.Add(header)

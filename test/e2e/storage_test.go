@@ -85,7 +85,7 @@ func TestOldQueriesGoWhenAskedAndNothingElse(t *testing.T) {
 	id := idIn(d.run("run", d.queryFile("q.yaml", 4, 2), "-o", "t.csv").mustExit(t, 0))
 	d.run("gc").mustExit(t, 0).mustSay(t, "freed", "0 B")
 	d.run("gc", "--older-than", "30d").mustExit(t, 0).mustSay(t, "0 B")
-	d.run("gc", "--older-than", "1ms", "--dry-run").mustExit(t, 0).mustSay(t, "garbage", id, "2 results", "would free")
+	d.run("gc", "--older-than", "1ms", "--dry-run").mustExit(t, 0).mustSay(t, "would remove", id, "2 results", "would free")
 	d.run("verify", id).mustExit(t, 0)
 	var g messages.Garbage
 	if err := json.Unmarshal([]byte(d.run("gc", "--older-than", "1ms", "--json").mustExit(t, 0).stdout), &g); err != nil || len(g.Queries) != 1 || g.Bytes == 0 {
@@ -141,9 +141,12 @@ func TestAFullResultStreamPausesTheQueryAndRoomFinishesIt(t *testing.T) {
 	}
 	kept := d.status(id).Progress.Completed
 	o := d.run("gc", "--older-than", "1ms", "--dry-run").mustExit(t, 0)
-	for line := range strings.Lines(o.stderr) { // the interrupted one stays: it is younger than none, so remove the others
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "garbage" && fields[1] == "query" && fields[2] != id {
-			d.run("rm", fields[2]).mustExit(t, 0)
+	for line := range strings.Lines(o.stderr) {
+		if fields := strings.Fields(line); len(fields) > 3 && fields[0] == "would" && fields[2] == "query" {
+			if fields[3] == id {
+				t.Errorf("a query that can be resumed is to be removed: %s", line)
+			}
+			d.run("rm", fields[3]).mustExit(t, 0)
 		}
 	}
 	if kept == lossChunks {
