@@ -103,7 +103,7 @@ func TestADamagedSpecIsNotRead(t *testing.T) {
 			edit(t, prefix+".1", func(v []byte) []byte { v[1000] ^= 1; return v })
 		}, messages.ErrDamaged},
 		"a missing piece": {func(t *testing.T, prefix string) {
-			if err := kv.Purge(t.Context(), prefix+".1"); err != nil {
+			if err := kv.Delete(t.Context(), prefix+".1"); err != nil {
 				t.Fatal(err)
 			}
 		}, messages.ErrNotFound},
