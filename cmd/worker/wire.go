@@ -42,5 +42,5 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 	}
 	defer w.Close()
 	log.Info("working", "worker", w.ID(), "version", buildinfo.Version())
-	return daemon.Together(ctx, w.Run, func(ctx context.Context) error { return daemon.Health(ctx, c.health, w.Ready) })
+	return daemon.Told(ctx, log, w.Run, func(ctx context.Context) error { return daemon.Health(ctx, c.health, w.Ready) })
 }

@@ -110,7 +110,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		return nil, refusedBy(shown, err)
 	}
 	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(apiWait),
-		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(30*time.Second))
+		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(apiWait))
 	if err == nil {
 		err = b.greet(ctx)
 	}

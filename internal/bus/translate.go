@@ -56,7 +56,8 @@ func unreachable(err error) (advice string) {
 		return adviceConnection // a client without a buffer says that it is exceeded while there is no connection
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return adviceNoStream
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrAsyncPublishTimeout),
+		errors.Is(err, jetstream.ErrTooManyStalledMsgs):
 		return adviceSilence
 	}
 	return ""

@@ -74,7 +74,13 @@ func (in *intake) open() (*lease.Semaphore, error) {
 	log := in.worker.log.With("service", in.service)
 	slots, err := lease.New(in.worker.ports.Leases, lease.Name{Service: in.service}, lease.Config{
 		Slots: in.want.Slots, Holder: in.worker.cfg.ID, TTL: in.want.LeaseTTL,
-		OnError: func(err error) { log.Warn("lease", "error", err) },
+		OnError: func(err error) {
+			if errors.Is(err, lease.ErrConflict) {
+				log.Debug("another worker was faster at a slot", "error", err)
+				return
+			}
+			log.Warn("lease", "error", err)
+		},
 	})
 	in.slots = slots
 	return slots, err
