@@ -155,12 +155,30 @@ func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {
 	return d
 }
 
-// Done removes the item from the queue: its outcome is durable.
+// ackPatience is how long an item is tried to be acknowledged: until then the queue counts it as in hand, and while a cluster chooses
+// a new leader of the queue, as many are as the queue hands out at all.
+const (
+	ackPatience = 30 * time.Second
+	ackAgain    = 500 * time.Millisecond
+)
+
+// Done removes the item from the queue: its outcome is durable. It tries once whatever ctx says, and while nobody answers for the
+// queue again, until ctx ends.
 func (d *Delivery) Done(ctx context.Context) error {
-	if err := d.msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
+	until := time.Now().Add(ackPatience)
+	for {
+		err := translate(d.msg.DoubleAck(context.WithoutCancel(ctx)))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, messages.ErrUnreachable) || ctx.Err() != nil || time.Now().After(until) || d.bus.nc.IsClosed() {
+			return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(ackAgain):
+		}
 	}
-	return nil
 }
 
 // HandBack puts the item back at once for another worker.

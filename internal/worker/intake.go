@@ -198,7 +198,7 @@ func (in *intake) handle(work context.Context, d Delivery) {
 	}
 	if err == nil {
 		log.Debug("item done")
-		if err = d.Done(context.WithoutCancel(work)); err != nil {
+		if err = d.Done(work); err != nil {
 			log.Warn("item not acknowledged; it comes again and is found done", "error", err)
 		}
 		return
