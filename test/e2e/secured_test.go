@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -482,11 +483,45 @@ func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
 			t.Errorf("%s has not three replicas: %v", stream, err)
 		}
 	}
+	s.mustSayThatMostServersAreAway(lead, d)
 	for _, p := range []*process{lead, work} {
 		if text := p.Stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
 			t.Errorf("%s was not permitted something:\n%s", p.Name, tail(text))
 		}
 	}
+}
+
+// mustSayThatMostServersAreAway takes two of three servers away, and gives them back.
+func (s *secured) mustSayThatMostServersAreAway(lead *process, d *desk) {
+	s.t.Helper()
+	at := strings.TrimPrefix(d.args[1], "http://")
+	s.nodes[0].kill()
+	s.nodes[2].kill()
+	eventually(s.t, limit, "the coordinator to find that it is not ready", func() bool {
+		answer, err := http.Get("http://" + at + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return err == nil && answer.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(body), "store-unreachable")
+	})
+	began := time.Now()
+	d.run("status").mustExit(s.t, 1).mustSay(s.t, "NATS is not reachable", "servers")
+	d.run("cancel", "nothing").mustExit(s.t, 1).mustSay(s.t, "NATS is not reachable", "servers")
+	launch(s.t, s.dir, nil, "coordinator", "--listen", at, "--healthcheck").wait(limit).mustExit(s.t, 1).mustSay(s.t, "503", "NATS is not reachable")
+	if took := time.Since(began); took > 30*time.Second {
+		s.t.Errorf("three answers took %v", took)
+	}
+	if answer, err := http.Get("http://" + at + "/healthz"); err != nil || answer.StatusCode != http.StatusOK {
+		s.t.Errorf("the process lives, and says %v, %v", answer, err)
+	} else {
+		_ = answer.Body.Close()
+	}
+	s.nodes[0].start()
+	s.nodes[2].start()
+	mustBeReady(s.t, lead, at)
+	d.run("status").mustExit(s.t, 0)
 }
 
 func TestThreeReplicasAreRefusedWhereThereIsNoCluster(t *testing.T) {
