@@ -464,6 +464,8 @@ func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
 	for i, name := range []string{"nats-1", "nats-2", "nats-3"} {
 		s.node("cluster.conf", name, "--cluster", "nats://127.0.0.1:"+ports[i], "--routes", strings.Join(routes, ","))
 	}
+	launch(t, s.dir, nil, "worker", "--nats-url", s.urls[0], "--nats-nkey", s.seeds["worker"], "--nats-ca", s.file("ca.pem")).wait(limit).
+		mustExit(t, 1).mustSay(t, "--nats-cert", "--nats-key")
 	lead, work, d := s.daemons(up, "--durability", "cluster")
 	p := d.braid("run", d.queryFile("q.yaml", lossSites, lossChunks), "-o", "t.parquet")
 	up.saw(t, lossChunks*lossPages/3)
