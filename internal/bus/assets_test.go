@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -216,6 +217,27 @@ func TestAClusterThatHasNotComeTogetherIsWaitedFor(t *testing.T) {
 			ctx = over
 		}
 		if err := bus.Unready(ctx, c.err); errors.Is(err, messages.ErrUnreachable) != c.again || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatMeansThatNATSIsAwayIsToldWithAdvice(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		says string
+	}{
+		"no connection, and no buffer":       {nats.ErrReconnectBufExceeded, "no connection"},
+		"closed":                             {nats.ErrConnectionClosed, "no connection"},
+		"no answer":                          {context.DeadlineExceeded, "does not answer"},
+		"no leader":                          {&jetstream.APIError{ErrorCode: 10008}, "most of its servers"},
+		"no leader, by the client's old way": {&nats.APIError{ErrorCode: 10008}, "most of its servers"},
+		"nobody for the stream":              {jetstream.ErrNoStreamResponse, "nobody answers"},
+		"no responders":                      {nats.ErrNoResponders, "nobody answers"},
+		"no answer to many":                  {jetstream.ErrAsyncPublishTimeout, "does not answer"},
+	} {
+		err := bus.Unready(t.Context(), fmt.Errorf("x: %w", c.err))
+		if !errors.Is(err, messages.ErrUnreachable) || !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -23,7 +23,7 @@ func (b *Bus) Ready(ctx context.Context) error {
 		if _, err := b.js.PublishMsg(ctx, msg); err != nil {
 			return fmt.Errorf("store something: %w", b.refused(err))
 		}
-		for _, stream := range []string{streamItems, streamResults, streamParts, streamEvents} {
+		for _, stream := range []string{streamItems, streamResults, streamParts, streamEvents, streamOf(bucketQueries), streamOf(bucketServices)} {
 			if _, err := b.js.Stream(ctx, stream); err != nil {
 				return fmt.Errorf("stream %s: %w", stream, translate(err))
 			}

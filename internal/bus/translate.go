@@ -28,9 +28,13 @@ const (
 	codeWrongSequenceConstant = 10164
 )
 
+// code gives the code of an error of JetStream. Watches of the client speak through its older interface, which has a type of its own.
 func code(err error) jetstream.ErrorCode {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode
+	}
+	if api, ok := errors.AsType[*nats.APIError](err); ok {
+		return jetstream.ErrorCode(api.ErrorCode)
 	}
 	return 0
 }
@@ -103,10 +107,10 @@ func translatePublish(err error) error {
 
 // translateAsset translates what is said to whoever makes a stream.
 func translateAsset(ctx context.Context, err error) error {
-	switch code(err) {
-	case codeNotClustered:
+	if code(err) == codeNotClustered {
 		return fmt.Errorf("%w: three replicas need a cluster of three NATS servers, and this server is none of a cluster: use fast or safe, or start a cluster (deploy/nats): %w", ErrDurability, err)
-	case codeNoPeers:
+	}
+	if code(err) == codeNoPeers {
 		return fmt.Errorf("%w: the cluster has no place for three copies: all of its servers have to be up while streams are made (%w)", messages.ErrUnreachable, err)
 	}
 	if ctx.Err() != nil {

@@ -33,11 +33,11 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 					cut = false
 				}
 			}
-			level := slog.LevelInfo
+			tell := log.Info
 			if isPoll(r) && answer.status < http.StatusBadRequest && !cut {
-				level = slog.LevelDebug
+				tell = log.Debug
 			}
-			log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)],
+			tell("request", "method", r.Method, "path", r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)],
 				"status", answer.status, "duration", time.Since(start), "cut", cut)
 			if cut {
 				panic(http.ErrAbortHandler)
