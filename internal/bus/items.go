@@ -160,18 +160,23 @@ func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {
 const (
 	ackPatience = 30 * time.Second
 	ackAgain    = 500 * time.Millisecond
+	ackSilences = 3 // tries that end without a word, after which the queue does not know the delivery
 )
 
 // Done removes the item from the queue: its outcome is durable. It tries once whatever ctx says, and while nobody answers for the
 // queue again, until ctx ends.
 func (d *Delivery) Done(ctx context.Context) error {
 	until := time.Now().Add(ackPatience)
-	for {
+	for silences := 0; ; {
 		err := translate(d.msg.DoubleAck(context.WithoutCancel(ctx)))
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, messages.ErrUnreachable) || ctx.Err() != nil || time.Now().After(until) || d.bus.nc.IsClosed() {
+		if errors.Is(err, context.DeadlineExceeded) {
+			silences++
+		}
+		over := silences >= ackSilences || time.Now().After(until) || d.bus.nc.IsClosed()
+		if !errors.Is(err, messages.ErrUnreachable) || ctx.Err() != nil || over {
 			return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, err)
 		}
 		select {
