@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/braidhq/braid/internal/settings"
-	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -129,8 +128,17 @@ func Stopped(ctx context.Context, err error) error {
 	return err
 }
 
+// Shown is an error whose text may be shown to whoever asks for a daemon's health.
+type Shown struct{ Err error }
+
+// Error gives the text.
+func (s *Shown) Error() string { return s.Err.Error() }
+
+// Unwrap gives the error itself.
+func (s *Shown) Unwrap() error { return s.Err }
+
 // Health serves at address until ctx ends: GET /healthz is 200 as long as the process answers, and GET /readyz while check gives
-// nil, else 503, with the reason where NATS cannot be reached. An empty address serves nothing.
+// nil, else 503, with the reason where the error is Shown. An empty address serves nothing.
 func Health(ctx context.Context, address string, check func(context.Context) error) error {
 	if address == "" {
 		<-ctx.Done()
@@ -147,8 +155,8 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := check(r.Context()); err != nil {
 			why := "not ready"
-			if errors.Is(err, messages.ErrUnreachable) { // of other errors nobody has judged whether they may be shown
-				why += ": " + err.Error()
+			if shown, ok := errors.AsType[*Shown](err); ok { // of other errors nobody has judged whether they may be
+				why += ": " + shown.Error()
 			}
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return

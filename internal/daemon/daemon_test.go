@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/braidhq/braid/internal/daemon"
-	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -163,7 +162,7 @@ func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 		default: // not listening yet
 		}
 	}
-	away := fmt.Errorf("%w: no leader", messages.ErrUnreachable)
+	away := fmt.Errorf("look: %w", &daemon.Shown{Err: errors.New("no leader")})
 	sick.Store(&away)
 	if err := daemon.Ask(t.Context(), address); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "no leader") {
 		t.Errorf("without NATS it says %v", err)
