@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -21,6 +22,7 @@ const plainEvery = 5 * time.Second
 // progress shows how far a query is, on stderr.
 type progress interface {
 	show(*messages.Status)
+	note(text string) // something besides the numbers
 	done()
 }
 
@@ -36,22 +38,24 @@ func (a *app) newProgress() progress {
 	case "tty":
 		return &barProgress{out: a.stderr, started: time.Now()}
 	case "json":
-		return &lineProgress{out: a.stderr, line: jsonLine, every: time.Second}
+		return &lineProgress{out: a.stderr, line: jsonLine, noted: jsonNote, every: time.Second}
 	case "quiet":
 		return quiet{}
 	}
-	return &lineProgress{out: a.stderr, line: plainLine, every: plainEvery}
+	return &lineProgress{out: a.stderr, line: plainLine, noted: noteLine, every: plainEvery}
 }
 
 type quiet struct{}
 
 func (quiet) show(*messages.Status) {}
+func (quiet) note(string)           {}
 func (quiet) done()                 {}
 
 // lineProgress prints a line now and then, and when the state changes.
 type lineProgress struct {
 	out   io.Writer
 	line  func(*messages.Status, time.Time) string
+	noted func(string) string
 	every time.Duration
 	next  time.Time
 	state messages.QueryState
@@ -66,7 +70,19 @@ func (p *lineProgress) show(s *messages.Status) {
 	fmt.Fprintln(p.out, p.line(s, now))
 }
 
+func (p *lineProgress) note(text string) { fmt.Fprintln(p.out, p.noted(text)) }
+
 func (p *lineProgress) done() {}
+
+func noteLine(text string) string { return "note     " + strings.ReplaceAll(text, "\n", "; ") }
+
+func jsonNote(text string) string {
+	data, err := json.Marshal(map[string]any{"message_type": "note", "text": text})
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
 
 func plainLine(s *messages.Status, now time.Time) string {
 	line := fmt.Sprintf("%s query=%s state=%s chunks=%d/%d requests=%d rows=%d",
@@ -121,6 +137,15 @@ func (p *barProgress) show(s *messages.Status) {
 	}
 	p.text <- p.words(s)
 	p.bar.SetCurrent(int64(s.Progress.Completed))
+}
+
+// note writes a line above the bar.
+func (p *barProgress) note(text string) {
+	out := p.out
+	if p.pool != nil {
+		out = p.pool
+	}
+	fmt.Fprintln(out, noteLine(text))
 }
 
 func (p *barProgress) open(s *messages.Status) {

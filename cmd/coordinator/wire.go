@@ -58,5 +58,5 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	log.Info("serving", "address", api.Address(), "version", buildinfo.Version())
-	return daemon.Together(ctx, local.Run, api.Serve)
+	return daemon.Told(ctx, log, local.Run, api.Serve)
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/braidhq/braid/pkg/messages"
 )
 
 // Limits bounds what the streams may hold, in bytes. 0 is no bound of their own beside the server's.
@@ -24,7 +22,7 @@ type AssetConfig struct {
 	Resize     bool // Limits are of the streams that exist too
 }
 
-const markerTTL = time.Hour // a watcher that was away for less than this still learns of an expiry
+const markerTTL = time.Hour // a watcher that was away for less than this still learns of an expiry or a removal
 
 // EmbeddedLimits shares the embedded server's store between the streams, so that full results cannot choke the rest.
 func (s *Server) EmbeddedLimits() Limits { return ShareStore(s.max) }
@@ -46,6 +44,8 @@ func (b *Bus) Ensure(ctx context.Context, cfg AssetConfig) error {
 
 // ensure gives the names of the streams that it has created.
 func (b *Bus) ensure(ctx context.Context, cfg AssetConfig) (made []string, err error) {
+	ctx, cancel := b.permitted(ctx)
+	defer cancel()
 	replicas := cfg.replicas()
 	for _, want := range streams(cfg.Limits) {
 		want.Replicas = replicas
@@ -57,14 +57,15 @@ func (b *Bus) ensure(ctx context.Context, cfg AssetConfig) (made []string, err e
 			made = append(made, want.Name)
 		}
 	}
-	for _, bucket := range buckets() {
-		bucket.Replicas = replicas
-		isNew, err := b.ensureBucket(ctx, bucket, cfg)
+	cfg.Limits = Limits{} // of streams alone
+	for _, want := range buckets() {
+		want.Replicas = replicas
+		isNew, err := b.ensureStream(ctx, want, cfg)
 		if err != nil {
-			return made, fmt.Errorf("make the bucket %s: %w", bucket.Bucket, b.explained(translateAsset(ctx, err)))
+			return made, fmt.Errorf("make the bucket %s: %w", want.Name, b.explained(translateAsset(ctx, err)))
 		}
 		if isNew {
-			made = append(made, streamOf(bucket.Bucket))
+			made = append(made, want.Name)
 		}
 	}
 	return made, nil
@@ -75,9 +76,11 @@ var ErrNoStreams = errors.New("Braid's streams are not there yet; a coordinator 
 
 // Present tells whether all streams and buckets are there. The error wraps ErrNoStreams when one is not.
 func (b *Bus) Present(ctx context.Context) error {
+	ctx, cancel := b.permitted(ctx)
+	defer cancel()
 	names := []string{streamItems, streamResults, streamParts, streamEvents}
 	for _, bucket := range buckets() {
-		names = append(names, streamOf(bucket.Bucket))
+		names = append(names, bucket.Name)
 	}
 	for _, name := range names {
 		_, err := b.js.Stream(ctx, name)
@@ -148,12 +151,21 @@ func orUnlimited(n int64) int64 {
 	return n
 }
 
-func buckets() []jetstream.KeyValueConfig {
-	var all []jetstream.KeyValueConfig
-	for _, name := range []string{bucketQueries, bucketServices, bucketQuota, bucketLeases, bucketLeader, bucketWorkers} {
-		all = append(all, jetstream.KeyValueConfig{Bucket: name, History: 1, Storage: jetstream.FileStorage, LimitMarkerTTL: markerTTL})
+// buckets are streams as the clients of NATS make them for keys and values, but for one thing: a message may not say that it replaces all
+// others of its stream (Nats-Rollup), for whoever may write one key could then remove every other. The slots' buckets cannot do
+// without: the server tells of an expiry only in streams that allow it. What they hold is worth no more than one lease.
+func buckets() []jetstream.StreamConfig {
+	bucket := func(name string, marker time.Duration) jetstream.StreamConfig {
+		return jetstream.StreamConfig{
+			Name: streamOf(name), Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew,
+			MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1, DenyDelete: true, AllowDirect: true,
+			AllowMsgTTL: true, SubjectDeleteMarkerTTL: marker, AllowRollup: marker > 0,
+		}
 	}
-	return all
+	return []jetstream.StreamConfig{
+		bucket(bucketQueries, 0), bucket(bucketServices, 0), bucket(bucketGates, 0), bucket(bucketSuspects, 0), bucket(bucketQuota, 0),
+		bucket(bucketLeases, markerTTL), bucket(bucketLeader, markerTTL), bucket(bucketWorkers, 0),
+	}
 }
 
 func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, cfg AssetConfig) (made bool, err error) {
@@ -168,41 +180,31 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, cfg
 	if err != nil {
 		return false, err
 	}
-	have := stream.CachedInfo().Config
-	next, change := b.adjusted(have, want, cfg)
-	missing := slices.DeleteFunc(slices.Clone(want.Subjects), func(s string) bool { return slices.Contains(have.Subjects, s) })
-	if len(missing) > 0 || have.Discard != want.Discard || have.DiscardNewPerSubject != want.DiscardNewPerSubject ||
-		have.MaxMsgsPerSubject != want.MaxMsgsPerSubject || have.AllowDirect != want.AllowDirect || have.Retention != want.Retention {
-		change = true
-		want.MaxBytes, want.Replicas = next.MaxBytes, next.Replicas
-		want.Subjects = append(slices.Clone(have.Subjects), missing...) // a newer version may need one that this does not know
-		next = want
+	next, changes := b.adjusted(stream.CachedInfo().Config, want, cfg)
+	if !insist(&next, want) && len(changes) == 0 {
+		return false, nil
 	}
-	if change {
-		_, err = b.js.UpdateStream(ctx, next)
-	}
-	return false, err
-}
-
-func (b *Bus) ensureBucket(ctx context.Context, want jetstream.KeyValueConfig, cfg AssetConfig) (made bool, err error) {
-	stream, err := b.js.Stream(ctx, streamOf(want.Bucket))
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		_, err = b.js.CreateKeyValue(ctx, want)
-		if errors.Is(err, jetstream.ErrBucketExists) {
-			return false, nil // another process was first
-		}
-		return err == nil, err
-	}
-	if err != nil {
+	if _, err = b.js.UpdateStream(ctx, next); err != nil {
 		return false, err
 	}
-	have := stream.CachedInfo().Config
-	cfg.Limits = Limits{}
-	next, change := b.adjusted(have, jetstream.StreamConfig{Replicas: want.Replicas, MaxBytes: have.MaxBytes}, cfg)
-	if change {
-		_, err = b.js.UpdateStream(ctx, next)
+	for _, tell := range changes {
+		tell()
 	}
-	return false, err
+	return false, nil
+}
+
+// insist sets what the invariants rest on, and tells whether anything differed. The rest is whoever operates the servers'.
+func insist(next *jetstream.StreamConfig, want jetstream.StreamConfig) (differed bool) {
+	have := *next
+	next.Discard, next.DiscardNewPerSubject, next.MaxMsgsPerSubject = want.Discard, want.DiscardNewPerSubject, want.MaxMsgsPerSubject
+	next.Retention, next.AllowDirect, next.AllowRollup = want.Retention, want.AllowDirect, want.AllowRollup
+	next.SubjectDeleteMarkerTTL = want.SubjectDeleteMarkerTTL
+	next.AllowMsgTTL = have.AllowMsgTTL || want.AllowMsgTTL
+	missing := slices.DeleteFunc(slices.Clone(want.Subjects), func(s string) bool { return slices.Contains(have.Subjects, s) })
+	next.Subjects = append(slices.Clone(have.Subjects), missing...) // a newer version may need one that this does not know
+	return len(missing) > 0 || have.Discard != next.Discard || have.DiscardNewPerSubject != next.DiscardNewPerSubject ||
+		have.MaxMsgsPerSubject != next.MaxMsgsPerSubject || have.Retention != next.Retention || have.AllowDirect != next.AllowDirect ||
+		have.AllowRollup != next.AllowRollup || have.SubjectDeleteMarkerTTL != next.SubjectDeleteMarkerTTL || have.AllowMsgTTL != next.AllowMsgTTL
 }
 
 // EnsureQueue makes the consumer from which all workers take the service's items. The number of items in their hands is
@@ -217,39 +219,4 @@ func (b *Bus) EnsureQueue(ctx context.Context, service string, pending int, ackW
 		return fmt.Errorf("make the queue of %s: %w", service, translate(err))
 	}
 	return nil
-}
-
-// translateAsset translates what is said to whoever makes a stream.
-// Until the servers of a cluster have chosen a leader nothing that is to be made is answered, or it is answered that there is no place for it.
-func translateAsset(ctx context.Context, err error) error {
-	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the client's own patience
-	switch c := code(err); {
-	case c == codeNotClustered:
-		return fmt.Errorf("%w: three replicas need a cluster of three NATS servers, and this server is none of a cluster: use fast or safe, or start a cluster (deploy/nats): %w", ErrDurability, err)
-	case late || c == codeNoPeers || c == codeClusterNotReady:
-		return fmt.Errorf("%w: not enough servers of the cluster are up: %w", messages.ErrUnreachable, err)
-	}
-	return translate(err)
-}
-
-// full says that there is no more room, and how to make some.
-func full(err error) error {
-	return fmt.Errorf("%w: %w; make room with braid gc or braid rm, or raise the limit (--max-store, and max_file_store of a NATS server), or free some space on the disk", messages.ErrStoreFull, err)
-}
-
-// translate turns what NATS says into the errors that callers decide on; the cause stays in the chain.
-func translate(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case code(err) == codeNoResources, code(err) == codeNoStorage:
-		return full(err)
-	case code(err) == codeNoMessage, errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
-		return fmt.Errorf("%w: %w", messages.ErrNotFound, err)
-	case code(err) == codeWrongSequence, code(err) == codeWrongSequenceConstant, errors.Is(err, jetstream.ErrKeyExists):
-		return fmt.Errorf("%w: %w", messages.ErrConflict, err)
-	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
-		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
-	}
-	return err
 }

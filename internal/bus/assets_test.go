@@ -3,11 +3,14 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/braidhq/braid/internal/bus"
@@ -216,5 +219,95 @@ func TestAClusterThatHasNotComeTogetherIsWaitedFor(t *testing.T) {
 		if err := bus.Unready(ctx, c.err); errors.Is(err, messages.ErrUnreachable) != c.again || !errors.Is(err, c.err) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestWhatMeansThatNATSIsAwayIsToldWithAdvice(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		says string
+	}{
+		"no connection, and no buffer":       {nats.ErrReconnectBufExceeded, "no connection"},
+		"closed":                             {nats.ErrConnectionClosed, "no connection"},
+		"no answer":                          {context.DeadlineExceeded, "does not answer"},
+		"no leader":                          {&jetstream.APIError{ErrorCode: 10008}, "most of its servers"},
+		"no leader, by the client's old way": {&nats.APIError{ErrorCode: 10008}, "most of its servers"},
+		"nobody for the stream":              {jetstream.ErrNoStreamResponse, "nobody answers"},
+		"no responders":                      {nats.ErrNoResponders, "nobody answers"},
+		"no answer to many":                  {jetstream.ErrAsyncPublishTimeout, "does not answer"},
+	} {
+		err := bus.Unready(t.Context(), fmt.Errorf("x: %w", c.err))
+		if !errors.Is(err, messages.ErrUnreachable) || !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNoMessageOfAKeyReplacesAllOthersOfItsBucket(t *testing.T) {
+	for name, earlier := range map[string]bool{"new": false, "of a version that allowed it": true} {
+		t.Run(name, func(t *testing.T) {
+			b, err := bus.Connect(t.Context(), bus.Config{Server: testkit.Server(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(b.Close)
+			buckets := []string{"queries", "services", "gates", "suspects", "quota", "workers"}
+			for _, bucket := range buckets {
+				if !earlier {
+					continue
+				}
+				_, err := b.JetStream().CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "braid_" + bucket, History: 1, LimitMarkerTTL: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := b.Ensure(t.Context(), bus.AssetConfig{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, bucket := range buckets {
+				subject := "$KV.braid_" + bucket
+				if _, err := b.JetStream().Publish(t.Context(), subject+".kept", []byte("x")); err != nil {
+					t.Fatal(err)
+				}
+				for _, how := range []string{"all", "sub"} {
+					msg := nats.NewMsg(subject + ".evil")
+					msg.Header.Set("Nats-Rollup", how)
+					if _, err := b.JetStream().PublishMsg(t.Context(), msg); err == nil {
+						t.Errorf("%s obeys a roll-up of %s", bucket, how)
+					}
+				}
+				kv, err := b.JetStream().KeyValue(t.Context(), "braid_"+bucket)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := kv.Get(t.Context(), "kept"); err != nil {
+					t.Errorf("%s: %v", bucket, err)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsRemovedLeavesAMarkerThatGoes(t *testing.T) {
+	b := testkit.Bus(t)
+	w := &messages.Worker{V: 1, ID: "w", Host: "h", Started: time.Now(), Seen: time.Now()}
+	if err := b.SaveWorker(t.Context(), w, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.RemoveWorker(t.Context(), "w"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.JetStream().Stream(t.Context(), "KV_braid_workers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := s.GetLastMsgForSubject(t.Context(), "$KV.braid_workers.w")
+	if err != nil || msg.Header.Get("Nats-TTL") == "" || len(msg.Data) != 0 {
+		t.Errorf("in its place stands %+v, %v", msg, err)
+	}
+	if all, err := b.ListWorkers(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("%d workers are there, %v", len(all), err)
 	}
 }

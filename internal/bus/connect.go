@@ -39,23 +39,29 @@ type Bus struct {
 	inline int // most bytes of a result's body that travel in the result itself
 	closed chan struct{}
 	full   chan<- error          // of the embedded server; nil for an external one
+	role   string                // that the user is to have, for people; may be empty
 	denied atomic.Pointer[error] // the last thing that the server did not permit
+	pulse  pulse
 
 	reckoned atomic.Pointer[reckoning]
 	hush     context.CancelFunc // ends keeping
 	keeping  sync.WaitGroup     // the server's time
 
-	mu    sync.Mutex    // guards all below
-	anew  chan struct{} // closed when the connection that is, or was, up has been replaced by another
-	since time.Time     // when the connection that is, or was, up was made
+	mu     sync.Mutex    // guards all below
+	barred chan struct{} // closed when the server does not permit something, and renewed
+	anew   chan struct{} // closed when the connection that is, or was, up has been replaced by another
+	since  time.Time     // when the connection that is, or was, up was made
 }
 
 const (
 	reconnectWait = 250 * time.Millisecond
-	asyncPending  = 1024
-	headerRoom    = 64 << 10
-	maxInline     = 512 << 10
-	minPayload    = 256 << 10 // leaves a result's body three times the room of its headers
+	// apiWait is how long one answer is waited for. What was asked of a server that dies is never answered, and whoever asked has
+	// to ask again; a new leader of a stream is there within some 4 to 10 s.
+	apiWait      = 5 * time.Second
+	asyncPending = 1024
+	headerRoom   = 64 << 10
+	maxInline    = 512 << 10
+	minPayload   = 256 << 10 // leaves a result's body three times the room of its headers
 )
 
 // Connect connects once and then reconnects for ever. Errors wrap messages.ErrUnreachable.
@@ -66,7 +72,10 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{log: cfg.Log, closed: make(chan struct{}), anew: make(chan struct{}), since: time.Now()}
+	b := &Bus{
+		log: cfg.Log, role: strings.TrimPrefix(cfg.Inbox, "_INBOX_"), closed: make(chan struct{}), barred: make(chan struct{}),
+		pulse: newPulse(), anew: make(chan struct{}), since: time.Now(),
+	}
 	opts := []nats.Option{
 		nats.Name(cfg.Name), nats.Timeout(cfg.Timeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
@@ -100,15 +109,18 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if b.nc, err = nats.Connect(target, opts...); err != nil {
 		return nil, refusedBy(shown, err)
 	}
-	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(10*time.Second),
-		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(30*time.Second))
+	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(apiWait),
+		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(apiWait))
 	if err == nil {
-		_, err = b.js.AccountInfo(ctx)
+		err = b.greet(ctx)
 	}
 	if err != nil {
 		b.nc.Close()
 		if denied := b.denied.Load(); denied != nil {
 			return nil, b.explained(err)
+		}
+		if advice := unreachable(err); advice != "" && advice != adviceNoStream {
+			return nil, fmt.Errorf("%w at %s: JetStream: %s (%w)", messages.ErrUnreachable, shown, advice, err)
 		}
 		return nil, fmt.Errorf("%w at %s: JetStream: %w; start the server with JetStream enabled (nats-server -js)", messages.ErrUnreachable, shown, err)
 	}
@@ -125,6 +137,14 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	keep, b.hush = context.WithCancel(context.WithoutCancel(ctx))
 	b.keeping.Go(func() { b.keepTime(keep) })
 	return b, nil
+}
+
+// greet asks whether JetStream is there.
+func (b *Bus) greet(ctx context.Context) error {
+	ctx, cancel := b.permitted(ctx)
+	defer cancel()
+	_, err := b.js.AccountInfo(ctx)
+	return err
 }
 
 // Close drains the connection and waits until it is closed.
@@ -196,35 +216,4 @@ func redact(addresses string) string {
 		shown = append(shown, u.String())
 	}
 	return strings.Join(shown, ",")
-}
-
-// Error codes of JetStream (docs/architecture.md, codes). The client names only some of them.
-const (
-	codeNoPeers               = 10005
-	codeClusterNotReady       = 10008
-	codeWrongSequence         = 10071
-	codeWrongSequenceConstant = 10164
-	codeStoreFailed           = 10077
-	codeNoResources           = 10023
-	codeNoMessage             = 10037
-	codeNoStorage             = 10047
-	codeNoSequence            = 10043
-	codeNotClustered          = 10074
-)
-
-func code(err error) jetstream.ErrorCode {
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return api.ErrorCode
-	}
-	return 0
-}
-
-// Ready asks the server for the streams, and tells what is wrong when it cannot answer.
-func (b *Bus) Ready(ctx context.Context) error {
-	for _, stream := range []string{streamItems, streamResults, streamParts, streamEvents} {
-		if _, err := b.js.Stream(ctx, stream); err != nil {
-			return fmt.Errorf("stream %s: %w", stream, translate(err))
-		}
-	}
-	return nil
 }

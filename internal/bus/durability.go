@@ -43,15 +43,18 @@ func (c AssetConfig) replicas() int {
 	return max(1, c.Replicas)
 }
 
-// adjusted gives the settings that a stream which exists is to have, and tells of each difference that stays. Copies are
-// only ever added: to take some away, or to lower what is full, is for whoever operates the servers.
-func (b *Bus) adjusted(have, want jetstream.StreamConfig, cfg AssetConfig) (jetstream.StreamConfig, bool) {
-	next := have
+// adjusted gives the settings that a stream which exists is to have, with what is to be told of each that changes once it has. It
+// tells now of each difference that stays. Copies are only ever added: to take some away, or to lower what is full, is for whoever
+// operates the servers.
+func (b *Bus) adjusted(have, want jetstream.StreamConfig, cfg AssetConfig) (next jetstream.StreamConfig, changes []func()) {
+	next = have
 	switch {
 	case want.Replicas == have.Replicas:
 	case want.Replicas > have.Replicas && cfg.Durability == Cluster:
 		next.Replicas = want.Replicas
-		b.log.Warn("a stream gets more replicas, as its durability asks", "stream", have.Name, "replicas", have.Replicas, "asked", want.Replicas)
+		changes = append(changes, func() {
+			b.log.Info("a stream has got more replicas, as its durability asks", "stream", have.Name, "replicas", have.Replicas, "asked", want.Replicas)
+		})
 	case cfg.Durability != "" || cfg.Replicas > 0:
 		b.log.Warn("a stream keeps the replicas that it was made with; durability cluster raises them, and nats stream edit --replicas lowers them",
 			"stream", have.Name, "replicas", have.Replicas, "asked", want.Replicas)
@@ -60,10 +63,12 @@ func (b *Bus) adjusted(have, want jetstream.StreamConfig, cfg AssetConfig) (jets
 	case want.MaxBytes == have.MaxBytes || cfg.Limits == Limits{}:
 	case cfg.Resize && have.Discard == jetstream.DiscardNew:
 		next.MaxBytes = want.MaxBytes
-		b.log.Info("a stream gets another limit", "stream", have.Name, "bytes", have.MaxBytes, "asked", want.MaxBytes)
+		changes = append(changes, func() {
+			b.log.Info("a stream has got another limit", "stream", have.Name, "bytes", have.MaxBytes, "asked", want.MaxBytes)
+		})
 	case cfg.Resize:
 		// One that discards what is old would do so at once.
 		b.log.Warn("a stream keeps the limit that it was made with", "stream", have.Name, "bytes", have.MaxBytes, "asked", want.MaxBytes)
 	}
-	return next, next.Replicas != have.Replicas || next.MaxBytes != have.MaxBytes
+	return next, changes
 }

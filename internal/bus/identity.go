@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -93,6 +94,10 @@ func refusedBy(shown string, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		return fmt.Errorf("%w: the server at %s refused us: %w; check --nats-creds or --nats-nkey", ErrIdentity, shown, err)
+	case isAlert(err, "certificate required"):
+		return fmt.Errorf("%w: the server at %s asks for a certificate of ours: %w; give one that its CA has signed with --nats-cert and --nats-key", ErrIdentity, shown, err)
+	case isAlert(err, "bad certificate"), isAlert(err, "unknown certificate authority"), isAlert(err, "expired certificate"), isAlert(err, "unknown certificate"):
+		return fmt.Errorf("%w: the server at %s does not take our certificate: %w; see that --nats-cert is signed by its CA, is for clients (clientAuth) and has not expired", ErrIdentity, shown, err)
 	case strings.Contains(err.Error(), "maximum control line exceeded"): // the client has no error of its own for it
 		return fmt.Errorf("%w: the credentials are longer than the server at %s takes in one line: %w; keep the permissions in a scoped signing key of the account, "+
 			"or raise max_control_line in the server's configuration (64KB)", ErrIdentity, shown, err)
@@ -104,15 +109,40 @@ func refusedBy(shown string, err error) error {
 	return fmt.Errorf("%w at %s: %w; start it, or name another server", messages.ErrUnreachable, shown, err)
 }
 
+// isAlert tells whether the other side ended TLS with such an alert, for which there is a text alone.
+func isAlert(err error, text string) bool {
+	return strings.Contains(err.Error(), "remote error: tls: "+text)
+}
+
 // failed takes in an error that no call is told of. What a user is not permitted looks to the caller like a server that does
 // not answer.
 func (b *Bus) failed(err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) {
 		b.denied.Store(&err)
+		b.mu.Lock()
+		close(b.barred)
+		b.barred = make(chan struct{})
+		b.mu.Unlock()
 		b.log.Error("NATS does not permit its user what Braid needs", "error", err)
 		return
 	}
 	b.log.Warn("nats", "error", err)
+}
+
+// permitted gives a context that ends as well when the server does not permit something: no answer will come then. The caller calls cancel.
+func (b *Bus) permitted(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	b.mu.Lock()
+	barred := b.barred
+	b.mu.Unlock()
+	ctx, end := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-barred:
+			end(ErrDenied)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { end(nil) }
 }
 
 // explained names what the server did not permit as the reason of an error that only says that no answer came.
@@ -121,5 +151,11 @@ func (b *Bus) explained(err error) error {
 	if denied == nil || err == nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w; give the user what deploy/nats/users.conf lists (%w)", ErrDenied, *denied, err)
+	role := "Braid"
+	if b.role != "" {
+		role = "a " + b.role
+	}
+	// The error that no answer came is not wrapped: asking again would not help.
+	return fmt.Errorf("%w: %w (%s); is the key another role's (--nats-nkey, --nats-creds)? The user of %s needs what deploy/nats/users.conf lists for it",
+		ErrDenied, *denied, err.Error(), role)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -56,29 +55,17 @@ func (b *Bus) refused(err error) error {
 	return err
 }
 
-// translatePublish reads the text beside code 10077, which all refusals of a stream's store share.
-func translatePublish(err error) error {
-	if code(err) == codeStoreFailed {
-		if strings.Contains(err.Error(), "per subject") {
-			return fmt.Errorf("%w: %w", messages.ErrExists, err)
-		}
-		return full(err)
-	}
-	if errors.Is(err, nats.ErrMaxPayload) {
-		return fmt.Errorf("%w: %w; set max_payload in the NATS server's configuration to 1MB or more", messages.ErrInvalid, err)
-	}
-	if errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionClosed) {
-		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
-	}
-	return translate(err)
-}
-
 // PurgeItems takes back all queued items of a query. Those in a worker's hands go on; their acks do no harm.
 func (b *Bus) PurgeItems(ctx context.Context, service, query string) error {
 	return b.purge(ctx, streamItems, itemsOf(service, query))
 }
 
+// purgeWait is longer than apiWait: the server answers when all is removed, and that may be a million messages.
+const purgeWait = time.Minute
+
 func (b *Bus) purge(ctx context.Context, stream, subject string) error {
+	ctx, cancel := context.WithTimeout(ctx, purgeWait)
+	defer cancel()
 	s, err := b.js.Stream(ctx, stream)
 	if err == nil {
 		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
@@ -168,18 +155,41 @@ func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {
 	return d
 }
 
-// Done removes the item from the queue: its outcome is durable.
+// ackPatience is how long an item is tried to be acknowledged: until then the queue counts it as in hand, and while a cluster chooses
+// a new leader of the queue, as many are as the queue hands out at all.
+const (
+	ackPatience = 30 * time.Second
+	ackAgain    = 500 * time.Millisecond
+	ackSilences = 3 // tries that end without a word, after which the queue does not know the delivery
+)
+
+// Done removes the item from the queue: its outcome is durable. It tries once whatever ctx says, and while nobody answers for the
+// queue again, until ctx ends.
 func (d *Delivery) Done(ctx context.Context) error {
-	if err := d.msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, translateCore(err))
+	until := time.Now().Add(ackPatience)
+	for silences := 0; ; {
+		err := translate(d.msg.DoubleAck(context.WithoutCancel(ctx)))
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			silences++
+		}
+		over := silences >= ackSilences || time.Now().After(until) || d.bus.nc.IsClosed()
+		if !errors.Is(err, messages.ErrUnreachable) || ctx.Err() != nil || over {
+			return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(ackAgain):
+		}
 	}
-	return nil
 }
 
 // HandBack puts the item back at once for another worker.
 func (d *Delivery) HandBack() error {
 	if err := d.msg.Nak(); err != nil {
-		return fmt.Errorf("hand back position %s of %s: %w", d.Item.Position, d.Item.Query, translateCore(err))
+		return fmt.Errorf("hand back position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
 	}
 	return nil
 }
@@ -187,7 +197,7 @@ func (d *Delivery) HandBack() error {
 // InProgress says that the worker is still at it.
 func (d *Delivery) InProgress() error {
 	if err := d.msg.InProgress(); err != nil {
-		return fmt.Errorf("keep position %s of %s: %w", d.Item.Position, d.Item.Query, translateCore(err))
+		return fmt.Errorf("keep position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
 	}
 	return nil
 }

@@ -57,18 +57,15 @@ func streamOf(bucket string) string { return "KV_" + bucket }
 
 // readWait bounds one read: what was asked of a server that was killed is never answered, and another server of the cluster, to
 // which the connection is, does not say so.
-const readWait = 10 * time.Second
+const readWait = apiWait
 
 // read asks the leader of a stream for one message; nil when there is none.
 func (b *Bus) read(ctx context.Context, stream string, request []byte) (*stored, error) {
 	waiting, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
 	reply, err := b.nc.RequestWithContext(waiting, "$JS.API.STREAM.MSG.GET."+stream, request)
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("%w: no answer in %v: %w", messages.ErrUnreachable, readWait, err)
-	}
 	if err != nil {
-		return nil, translateCore(err)
+		return nil, translate(err)
 	}
 	var got struct {
 		Message *stored             `json:"message"`
@@ -86,15 +83,6 @@ func (b *Bus) read(ctx context.Context, stream string, request []byte) (*stored,
 		return nil, errors.New("the server sent no message")
 	}
 	return got.Message, nil
-}
-
-func translateCore(err error) error {
-	switch {
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected),
-		errors.Is(err, nats.ErrReconnectBufExceeded): // what a client without a buffer says while there is no connection
-		return fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
-	}
-	return err
 }
 
 var errRenewed = fmt.Errorf("%w: the connection was made anew", messages.ErrUnreachable)
@@ -217,14 +205,17 @@ func (b *Bus) update(ctx context.Context, bucket, key string, edit func(old []by
 	}
 }
 
-// remove deletes a key with all its history; the marker goes after markerTTL.
-func (b *Bus) remove(ctx context.Context, bucket, key string, opts ...jetstream.KVDeleteOpt) error {
-	kv, err := b.js.KeyValue(ctx, bucket)
-	if err == nil {
-		err = kv.Purge(ctx, key, append(opts, jetstream.PurgeTTL(markerTTL))...)
+// remove puts the marker of a removed key in the place of its value, which watchers see; the marker goes after markerTTL. A revision
+// other than 0 must be the last. The client's own Purge is not used: it replaces by Nats-Rollup, which our buckets refuse.
+func (b *Bus) remove(ctx context.Context, bucket, key string, revision uint64) error {
+	msg := nats.NewMsg("$KV." + bucket + "." + key)
+	msg.Header.Set("KV-Operation", "DEL")
+	opts := []jetstream.PublishOpt{jetstream.WithMsgTTL(markerTTL)}
+	if revision > 0 {
+		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(revision))
 	}
-	if err != nil {
-		return fmt.Errorf("remove %s/%s: %w", bucket, key, translate(err))
+	if _, err := b.js.PublishMsg(ctx, msg, opts...); err != nil {
+		return fmt.Errorf("remove %s/%s: %w", bucket, key, b.refused(err))
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ const (
 	questionLimit = 5 * time.Second
 )
 
+// errUndelivered is wrapped when the server has a message that it does not deliver.
+var errUndelivered = errors.New("the server does not deliver what it has")
+
 // over tells whether the reader, who has seen the message last and is told that some are left, has seen all that can be
 // read. The error is not nil when the server has a message that it does not deliver.
 func (p *patience) over(ctx context.Context, last, left uint64) (bool, error) {
@@ -41,7 +44,7 @@ func (p *patience) over(ctx context.Context, last, left uint64) (bool, error) {
 		p.next, p.waited = next, 0
 	}
 	if p.waited++; p.waited > mostWaits {
-		return false, fmt.Errorf("%w: the server does not deliver message %d of %s", messages.ErrUnreachable, next, p.stream)
+		return false, fmt.Errorf("%w: %w: message %d of %s", messages.ErrUnreachable, errUndelivered, next, p.stream)
 	}
 	return false, nil
 }

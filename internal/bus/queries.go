@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -156,7 +154,7 @@ func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
 	case have.Run != q.Run || have.State != q.State || !have.Updated.Equal(q.Updated):
 		return fmt.Errorf("remove query %s: %w", q.ID, messages.ErrConflict)
 	default:
-		if err := b.remove(ctx, bucketQueries, queryKey+q.ID, jetstream.LastRevision(revision)); err != nil {
+		if err := b.remove(ctx, bucketQueries, queryKey+q.ID, revision); err != nil {
 			return err
 		}
 	}
@@ -175,7 +173,7 @@ func (b *Bus) RemoveQuery(ctx context.Context, q *messages.Query) error {
 	if err := b.removeSuspects(ctx, q.ID); err != nil {
 		return err
 	}
-	if err := b.remove(ctx, bucketQueries, progressKey+q.ID); err != nil {
+	if err := b.remove(ctx, bucketQueries, progressKey+q.ID, 0); err != nil {
 		return err
 	}
 	return b.removeSpec(ctx, q)

@@ -103,7 +103,7 @@ func TestADamagedSpecIsNotRead(t *testing.T) {
 			edit(t, prefix+".1", func(v []byte) []byte { v[1000] ^= 1; return v })
 		}, messages.ErrDamaged},
 		"a missing piece": {func(t *testing.T, prefix string) {
-			if err := kv.Purge(t.Context(), prefix+".1"); err != nil {
+			if err := kv.Delete(t.Context(), prefix+".1"); err != nil {
 				t.Fatal(err)
 			}
 		}, messages.ErrNotFound},
@@ -396,5 +396,83 @@ func TestASpecOfMoreThanItsBoundIsRefused(t *testing.T) {
 	}
 	if _, _, err := b.LoadQuery(t.Context(), "q"); !errors.Is(err, messages.ErrNotFound) {
 		t.Errorf("the query exists: %v", err)
+	}
+}
+
+func TestALostBucketOfSlotsGrantsNothingForOneTTL(t *testing.T) {
+	b := testkit.Bus(t)
+	store := b.Leases()
+	open := func() {
+		t.Helper()
+		if _, err := store.Watch(t.Context(), "svc."); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open() // the first look refuses nothing, however young the bucket is
+	if _, err := store.Put(t.Context(), "svc.0", []byte("x"), 0, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.JetStream().DeleteStream(t.Context(), "KV_braid_leases"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Ensure(t.Context(), bus.AssetConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	open()
+	open() // however often it is looked at
+	if _, err := store.Put(t.Context(), "svc.0", []byte("y"), 0, time.Minute); !errors.Is(err, messages.ErrUnreachable) {
+		t.Errorf("a slot whose lease may still be trusted was granted: %v", err)
+	}
+	testkit.Until(t, "the lost leases have ended", func() bool {
+		_, err := store.Put(t.Context(), "svc.0", []byte("y"), 0, time.Second)
+		return err == nil
+	})
+}
+
+func TestWithoutAConnectionEachCallSaysSoAtOnce(t *testing.T) {
+	server, err := bus.StartServer(t.Context(), bus.ServerConfig{Dir: t.TempDir(), Durability: bus.Fast})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bus.Connect(t.Context(), bus.Config{Server: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Ensure(t.Context(), bus.AssetConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	q := create(t, b, "q", []byte("spec"))
+	if err := b.Ready(t.Context()); err != nil {
+		t.Errorf("ready: %v", err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Until(t, "the connection is lost", func() bool { return !b.Connected() })
+	testkit.Until(t, "readiness to follow", func() bool { return b.Ready(t.Context()) != nil })
+	for name, call := range map[string]func() error{
+		"load":        func() error { _, _, err := b.LoadQuery(t.Context(), "q"); return err },
+		"list":        func() error { _, err := b.ListQueries(t.Context()); return err },
+		"save":        func() error { _, err := b.SaveQuery(t.Context(), q, 1); return err },
+		"create":      func() error { return b.CreateQuery(t.Context(), q, []byte("spec")) },
+		"remove":      func() error { return b.RemoveWorker(t.Context(), "w") },
+		"quotas":      func() error { _, err := b.ListQuotas(t.Context()); return err },
+		"store":       func() error { _, _, err := b.ResultStore(t.Context()); return err },
+		"result":      func() error { _, _, err := b.Result(t.Context(), "q", "0"); return err },
+		"purge":       func() error { return b.PurgeItems(t.Context(), "s", "q") },
+		"queue":       func() error { _, err := b.Queue(t.Context(), "s"); return err },
+		"ready":       func() error { return b.Ready(t.Context()) },
+		"publish":     func() error { return b.PublishItems(t.Context(), []*messages.Item{testkit.Item("q", 0)}) },
+		"ready again": func() error { return b.Ready(t.Context()) },
+	} {
+		began := time.Now()
+		err := call()
+		if !errors.Is(err, messages.ErrUnreachable) || !strings.Contains(err.Error(), "no connection") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
 	}
 }

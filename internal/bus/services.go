@@ -3,14 +3,12 @@ package bus
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/braidhq/braid/pkg/messages"
 )
 
 const (
 	serviceKey    = "service."
-	gateKey       = "gate."
 	definitionKey = "definition."
 )
 
@@ -57,7 +55,7 @@ func (b *Bus) WatchServices(ctx context.Context, on func(*messages.Service, erro
 
 // CloseGate closes a service for all workers until g.Until. Of several refusals the latest time stands.
 func (b *Bus) CloseGate(ctx context.Context, g *messages.Gate) error {
-	return b.update(ctx, bucketServices, gateKey+g.Service, func(old []byte) ([]byte, error) {
+	return b.update(ctx, bucketGates, g.Service, func(old []byte) ([]byte, error) {
 		if len(old) > 0 {
 			if have, err := messages.DecodeGate(old); err == nil && !have.Until.Before(g.Until) {
 				return nil, nil
@@ -69,7 +67,7 @@ func (b *Bus) CloseGate(ctx context.Context, g *messages.Gate) error {
 
 // Gate reads the gate of a service; nil when it was never closed.
 func (b *Bus) Gate(ctx context.Context, service string) (*messages.Gate, error) {
-	data, _, err := b.get(ctx, bucketServices, gateKey+service)
+	data, _, err := b.get(ctx, bucketGates, service)
 	if err != nil || len(data) == 0 {
 		return nil, err
 	}
@@ -78,8 +76,8 @@ func (b *Bus) Gate(ctx context.Context, service string) (*messages.Gate, error) 
 
 // WatchGates calls on with each gate and each change. It returns when ctx ends or the watch is lost.
 func (b *Bus) WatchGates(ctx context.Context, on func(*messages.Gate, error)) error {
-	return b.watch(ctx, bucketServices, gateKey+"*", func(c *change) {
-		if c != nil && len(c.value) > 0 && strings.HasPrefix(c.key, gateKey) {
+	return b.watch(ctx, bucketGates, "*", func(c *change) {
+		if c != nil && len(c.value) > 0 {
 			on(messages.DecodeGate(c.value))
 		}
 	})

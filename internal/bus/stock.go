@@ -121,5 +121,8 @@ func (b *Bus) RemoveLeftovers(ctx context.Context, query string) error {
 			return err
 		}
 	}
-	return b.remove(ctx, bucketQueries, progressKey+query)
+	if err := b.removeSuspects(ctx, query); err != nil {
+		return err
+	}
+	return b.remove(ctx, bucketQueries, progressKey+query, 0)
 }

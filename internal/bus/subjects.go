@@ -18,6 +18,8 @@ const (
 	bucketLeases   = "braid_leases"
 	bucketQuota    = "braid_quota"
 	bucketServices = "braid_services"
+	bucketGates    = "braid_gates"    // apart from what workers only read
+	bucketSuspects = "braid_suspects" // likewise
 	bucketWorkers  = "braid_workers"
 	bucketLeader   = "braid_leader"
 )

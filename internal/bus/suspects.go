@@ -9,8 +9,6 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
-const suspectKey = "suspect."
-
 // suspectTTL keeps the record of a position that nobody has run for long from staying for ever; one without an open run is
 // of no use at all.
 const (
@@ -21,9 +19,9 @@ const (
 // UpdateSuspect changes what is remembered of a position by compare-and-set; edit sees nil when there is nothing that this
 // build can read, and returns nil to leave it.
 func (b *Bus) UpdateSuspect(ctx context.Context, query string, p messages.Position, edit func(*messages.Suspect) *messages.Suspect) error {
-	key := suspectKey + query + "." + positionToken(p)
+	key := query + "." + positionToken(p)
 	for {
-		old, revision, err := b.get(ctx, bucketQueries, key)
+		old, revision, err := b.get(ctx, bucketSuspects, key)
 		if err != nil {
 			return fmt.Errorf("suspect %s of %s: %w", p, query, err)
 		}
@@ -45,12 +43,12 @@ func (b *Bus) UpdateSuspect(ctx context.Context, query string, p messages.Positi
 		if len(want.Begun) == 0 {
 			ttl = clearedTTL
 		}
-		if _, err = b.put(ctx, bucketQueries, key, data, revision, ttl); !errors.Is(err, messages.ErrConflict) {
+		if _, err = b.put(ctx, bucketSuspects, key, data, revision, ttl); !errors.Is(err, messages.ErrConflict) {
 			return err
 		}
 	}
 }
 
 func (b *Bus) removeSuspects(ctx context.Context, query string) error {
-	return b.purge(ctx, streamOf(bucketQueries), "$KV."+bucketQueries+"."+suspectKey+query+".*")
+	return b.purge(ctx, streamOf(bucketSuspects), "$KV."+bucketSuspects+"."+query+".*")
 }

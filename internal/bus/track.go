@@ -53,7 +53,9 @@ func (b *Bus) TrackPages(ctx context.Context, query string, on func(*messages.Pa
 	})
 }
 
-// follow reads a stream from its start with an ordered consumer, which heals itself after gaps and reconnects.
+// follow reads a stream from its start with consumers of its own, one after the other: a consumer is on one server, and goes with it.
+// The client's ordered consumer heals too, but while it does so it hears of no context, and it asks for one and the same
+// consumer without end that the cluster may have put on the server that has just died.
 func (b *Bus) follow(ctx context.Context, stream, subject string, headersOnly bool, caughtUp func(), on func(jetstream.Msg)) error {
 	s, err := b.js.Stream(ctx, stream)
 	if err != nil && ctx.Err() != nil {
@@ -63,26 +65,40 @@ func (b *Bus) follow(ctx context.Context, stream, subject string, headersOnly bo
 		return fmt.Errorf("follow %s: %w", subject, translate(err))
 	}
 	f := &follower{bus: b, stream: stream, subject: subject, headersOnly: headersOnly, end: s.CachedInfo().State.LastSeq, on: on, caughtUp: caughtUp}
+	f.wait = patience{bus: b, stream: stream, subject: subject}
 	for {
-		again, err := f.read(ctx)
-		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("follow %s: %w", subject, translate(err))
-		}
-		if !again || ctx.Err() != nil {
+		err := translate(f.read(ctx))
+		switch {
+		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, errReadAgain):
+			continue
+		case errors.Is(err, messages.ErrUnreachable) && f.began && !errors.Is(err, errUndelivered): // it is taken up again when the stream has a leader
+			select {
+			case <-ctx.Done():
+			case <-time.After(reconnectWait):
+			}
+		default:
+			return fmt.Errorf("follow %s: %w", subject, err)
 		}
 	}
 }
+
+// errReadAgain ends a reading that is to be taken up behind the last message: its consumer is gone, or has passed over something.
+var errReadAgain = errors.New("the reading is taken up again")
 
 // follower is one reading of a stream. Used by one goroutine.
 type follower struct {
 	bus             *Bus
 	stream, subject string
 	headersOnly     bool
+	began           bool   // there was a consumer
 	end             uint64 // the last sequence at the start
 	last            uint64 // delivered
 	left            uint64 // as the server counts
 	caught          bool
+	silent          int // times that nothing came for quiet, since something did
+	wait            patience
 	on              func(jetstream.Msg)
 	caughtUp        func()
 }
@@ -90,55 +106,105 @@ type follower struct {
 // quiet is how long nothing comes before it is asked whether anything is still to come.
 const quiet = time.Second
 
-// read follows until ctx ends, or until the reading is to be taken up again behind what was damaged.
-func (f *follower) read(ctx context.Context) (again bool, err error) {
-	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{f.subject}, DeliverPolicy: jetstream.DeliverAllPolicy, HeadersOnly: f.headersOnly}
+const (
+	pullHeartbeat = 2 * time.Second // of a consumer that lives; two that fail to come end the reading
+	consumerLife  = time.Minute     // of one that nobody reads any more
+	tidyWait      = 2 * time.Second
+	mostSilent    = 4 // times quiet, after which another consumer may fare better
+)
+
+// open makes a consumer behind the last message.
+func (f *follower) open(ctx context.Context) (jetstream.Consumer, error) {
+	cfg := jetstream.ConsumerConfig{
+		FilterSubject: f.subject, DeliverPolicy: jetstream.DeliverAllPolicy, HeadersOnly: f.headersOnly,
+		AckPolicy: jetstream.AckNonePolicy, MaxDeliver: 1, MemoryStorage: true, Replicas: 1, InactiveThreshold: consumerLife,
+	}
 	if f.last > 0 {
 		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, f.last+1
 	}
-	consumer, err := f.bus.js.OrderedConsumer(ctx, f.stream, cfg)
+	return f.bus.js.CreateConsumer(ctx, f.stream, cfg)
+}
+
+// read follows with one consumer until ctx ends. errReadAgain tells that another one is to go on.
+func (f *follower) read(ctx context.Context) error {
+	renewed := f.bus.renewed()
+	consumer, err := f.open(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	info, err := consumer.Info(ctx)
-	if err != nil {
-		return false, err
-	}
-	f.left = info.NumPending
+	defer func() {
+		if ctx.Err() != nil {
+			f.tidy(ctx, consumer.CachedInfo().Name)
+		}
+	}()
+	f.began, f.left = true, consumer.CachedInfo().NumPending
 	f.catchUp(f.left == 0)
-	incoming, err := consumer.Messages(jetstream.PullMaxMessages(1000), jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(2*time.Second))
+	incoming, err := consumer.Messages(jetstream.PullMaxMessages(1000), jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(pullHeartbeat))
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer incoming.Stop()
-	wait := patience{bus: f.bus, stream: f.stream, subject: f.subject}
-	for {
+	for delivered := uint64(1); ; delivered++ {
 		msg, err := f.next(ctx, incoming)
 		switch {
 		case ctx.Err() != nil:
-			return false, nil
-		case errors.Is(err, jetstream.ErrNoHeartbeat):
-			continue // the server is away; the consumer comes back by itself
+			return nil
 		case errors.Is(err, context.DeadlineExceeded):
-			over, err := wait.over(ctx, f.last, f.left)
-			if err != nil {
-				return false, err
+			if err := f.silence(ctx); err != nil {
+				return err
 			}
-			if over {
-				f.catchUp(true)
-				return true, nil
+			if isClosed(renewed) {
+				return errReadAgain
 			}
+			delivered--
 			continue
+		case errors.Is(err, jetstream.ErrNoHeartbeat), errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
+			errors.Is(err, jetstream.ErrConsumerLeadershipChanged), errors.Is(err, jetstream.ErrServerShutdown), errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			return errReadAgain
 		case err != nil:
-			return false, err
+			return err
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
-			return false, err
+			return err
 		}
-		f.last, f.left = meta.Sequence.Stream, meta.NumPending
+		if meta.Sequence.Consumer != delivered {
+			return errReadAgain // something was lost on the way
+		}
+		f.silent, f.last, f.left = 0, meta.Sequence.Stream, meta.NumPending
 		f.on(msg)
 		f.catchUp(f.left == 0 || f.last >= f.end)
+	}
+}
+
+// silence decides what it means that nothing has come for a while, before all that was there has been seen.
+func (f *follower) silence(ctx context.Context) error {
+	over, err := f.wait.over(ctx, f.last, f.left)
+	if err != nil {
+		return err
+	}
+	if f.silent++; over || f.silent%mostSilent == 0 {
+		f.catchUp(over)
+		return errReadAgain
+	}
+	return nil
+}
+
+// tidy removes a consumer that is not needed any more. One that stays goes by itself.
+func (f *follower) tidy(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyWait)
+	defer cancel()
+	if err := f.bus.js.DeleteConsumer(ctx, f.stream, name); err != nil {
+		f.bus.log.Debug("a consumer that is not needed any more was not removed", "stream", f.stream, "error", err)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

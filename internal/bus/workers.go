@@ -29,7 +29,7 @@ func (b *Bus) SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Durat
 
 // RemoveWorker says that a worker has gone.
 func (b *Bus) RemoveWorker(ctx context.Context, id string) error {
-	return b.remove(ctx, bucketWorkers, id)
+	return b.remove(ctx, bucketWorkers, id, 0)
 }
 
 // ListWorkers reads who is there, in no order.

@@ -83,7 +83,13 @@ func New(cfg Config, ports Ports) (*Coordinator, error) {
 func (c *Coordinator) Run(ctx context.Context) error {
 	seat, err := lease.New(c.ports.Leader, lease.Name{Service: "coordinator"}, lease.Config{
 		Slots: 1, Holder: c.cfg.ID, TTL: c.cfg.LeaderTTL,
-		OnError: func(err error) { c.log.Warn("leader's slot", "error", err) },
+		OnError: func(err error) {
+			if errors.Is(err, lease.ErrConflict) {
+				c.log.Debug("another coordinator was faster at the leader's slot", "error", err)
+				return
+			}
+			c.log.Warn("leader's slot", "error", err)
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("leader's slot: %w", err)
@@ -114,14 +120,18 @@ func (c *Coordinator) leadUnder(ctx context.Context, slot *lease.Slot) {
 	leading, done := slot.Context(ctx)
 	defer done()
 	c.log.Info("leading", "generation", slot.Generation())
+	// Told at once: what was begun takes its time to end.
+	lost := context.AfterFunc(leading, func() {
+		if errors.Is(context.Cause(leading), lease.ErrLost) {
+			c.log.Warn("no longer leading: the leader's slot is lost", "error", context.Cause(leading))
+		}
+	})
+	defer lost()
 	for leading.Err() == nil {
 		if err := c.lead(leading); err != nil && leading.Err() == nil {
 			c.log.Warn("watch of the queries lost, watching again", "error", err)
 			pause(leading, time.Second)
 		}
-	}
-	if errors.Is(context.Cause(leading), lease.ErrLost) {
-		c.log.Warn("no longer leading")
 	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

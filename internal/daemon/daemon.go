@@ -128,7 +128,17 @@ func Stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// Health serves GET /healthz at address until ctx ends: 200 while check gives nil, else 503. An empty address serves nothing.
+// Shown is an error whose text may be shown to whoever asks for a daemon's health.
+type Shown struct{ Err error }
+
+// Error gives the text.
+func (s *Shown) Error() string { return s.Err.Error() }
+
+// Unwrap gives the error itself.
+func (s *Shown) Unwrap() error { return s.Err }
+
+// Health serves at address until ctx ends: GET /healthz is 200 as long as the process answers, and GET /readyz while check gives
+// nil, else 503, with the reason where the error is Shown. An empty address serves nothing.
 func Health(ctx context.Context, address string, check func(context.Context) error) error {
 	if address == "" {
 		<-ctx.Done()
@@ -139,12 +149,19 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 		return fmt.Errorf("listen for health checks: %w; choose another address", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok\n") // the asker may have gone
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := check(r.Context()); err != nil {
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			why := "not ready"
+			if shown, ok := errors.AsType[*Shown](err); ok { // of other errors nobody has judged whether they may be
+				why += ": " + shown.Error()
+			}
+			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = io.WriteString(w, "ok\n") // the asker may have gone
+		_, _ = io.WriteString(w, "ok\n") // likewise
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 8 << 10}
 	stopped := make(chan error, 1)
@@ -163,7 +180,12 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 	return nil
 }
 
-// Ask is the --healthcheck of a daemon that serves /healthz at address.
+const (
+	askWait  = 4 * time.Second // longer than a daemon takes to find that NATS does not answer
+	mostTold = 2 << 10
+)
+
+// Ask is the --healthcheck of a daemon that serves /readyz at address: whether it can do its work, and else why not.
 func Ask(ctx context.Context, address string) error {
 	if address == "" {
 		return fmt.Errorf("%w: --healthcheck asks the daemon at its --health address, and there is none; give --health host:port (or BRAID_HEALTH) as the daemon has it", ErrUsage)
@@ -175,9 +197,9 @@ func Ask(ctx context.Context, address string) error {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("health check: %w", err)
 	}
@@ -187,7 +209,9 @@ func Ask(ctx context.Context, address string) error {
 	}
 	defer func() { _ = answer.Body.Close() }() // nothing is left to read
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("health check: %s", answer.Status)
+		// Of an answer that cannot be read the status is enough.
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, mostTold))
+		return fmt.Errorf("health check: %s: %s", answer.Status, strings.TrimSpace(string(why)))
 	}
 	return nil
 }
@@ -199,4 +223,21 @@ func Together(ctx context.Context, parts ...func(context.Context) error) error {
 		group.Go(func() error { return part(ctx) })
 	}
 	return group.Wait()
+}
+
+// Told is Together, with a line in the log when the daemon is told to stop and one when it has.
+func Told(ctx context.Context, log *slog.Logger, parts ...func(context.Context) error) error {
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
+		log.Info("stopping: what is in hand is finished or handed back; a second signal ends the process at once")
+	})
+	err := Together(ctx, parts...)
+	if !stop() {
+		<-told
+	}
+	if err == nil {
+		log.Info("stopped")
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -144,10 +145,10 @@ func freeAddress(t *testing.T) string {
 
 func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 	address := freeAddress(t)
-	var sick atomic.Bool
+	var sick atomic.Pointer[error]
 	check := func(context.Context) error {
-		if sick.Load() {
-			return io.ErrClosedPipe
+		if err := sick.Load(); err != nil {
+			return *err
 		}
 		return nil
 	}
@@ -161,7 +162,18 @@ func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 		default: // not listening yet
 		}
 	}
-	sick.Store(true)
+	away := fmt.Errorf("look: %w", &daemon.Shown{Err: errors.New("no leader")})
+	sick.Store(&away)
+	if err := daemon.Ask(t.Context(), address); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "no leader") {
+		t.Errorf("without NATS it says %v", err)
+	}
+	if answer, err := http.Get("http://" + address + "/healthz"); err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("a daemon without NATS lives, and says %v, %v", answer, err)
+	} else {
+		_ = answer.Body.Close()
+	}
+	odd := io.ErrClosedPipe
+	sick.Store(&odd)
 	if err := daemon.Ask(t.Context(), address); err == nil || !strings.Contains(err.Error(), "503") || strings.Contains(err.Error(), "pipe") {
 		t.Errorf("a sick daemon says %v", err)
 	}
@@ -196,7 +208,7 @@ func TestAnAddressThatIsTakenIsTold(t *testing.T) {
 // A daemon that listens everywhere is asked on loopback.
 func TestAskReachesWhoeverListensEverywhere(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.URL.Path != "/healthz" {
+		if r.Method != http.MethodGet || r.URL.Path != "/readyz" {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	}))
@@ -233,5 +245,19 @@ func TestTheFirstPartThatFailsStopsTheOthers(t *testing.T) {
 	stop()
 	if err := daemon.Together(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAStopIsTold(t *testing.T) {
+	var told strings.Builder
+	ctx, stop := context.WithCancel(t.Context())
+	err := daemon.Told(ctx, slog.New(slog.NewTextHandler(&told, nil)), func(ctx context.Context) error {
+		stop()
+		<-ctx.Done()
+		return nil
+	})
+	stopping, stopped := strings.Index(told.String(), "stopping"), strings.Index(told.String(), "msg=stopped")
+	if err != nil || stopping < 0 || stopped < stopping {
+		t.Errorf("%v; the log says:\n%s", err, told.String())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -182,6 +183,27 @@ func TestFieldsAtFaultAreNamed(t *testing.T) {
 				t.Errorf("fields are %q, want %q: %s", got, c.want, body)
 			}
 		})
+	}
+}
+
+func TestPollsThatAreAnsweredAreNotWorthALine(t *testing.T) {
+	var told strings.Builder
+	d := &desk{}
+	server := serve(t, d, httpapi.Config{Log: slog.New(slog.NewTextHandler(&told, nil))})
+	for _, path := range []string{"/v1/queries", "/v1/queries/q1", "/healthz", "/readyz"} {
+		ask(t, server, "GET", path, "")
+	}
+	if told.Len() > 0 {
+		t.Errorf("the log says:\n%s", told.String())
+	}
+	ask(t, server, "POST", "/v1/queries/q1/cancel", "")
+	d.err = fmt.Errorf("read: %w", messages.ErrUnreachable)
+	ask(t, server, "GET", "/v1/queries/q2", "")
+	ask(t, server, "GET", "/v1/queries/q1/coverage", "")
+	for _, path := range []string{"q1/cancel", "q2 status=503", "q1/coverage"} {
+		if !strings.Contains(told.String(), path) {
+			t.Errorf("nothing of %s in the log:\n%s", path, told.String())
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
@@ -14,7 +15,7 @@ const writeTimeout = time.Minute
 
 const maxLoggedPath = 200
 
-// watched logs one line for each request, sets the headers that every answer has, gives up readers that do not read, and
+// watched logs one line for each request (of polls at the level debug), sets the headers that every answer has, gives up readers that do not read, and
 // turns a panic into a problem. It logs no query string and no header: they hold what people ask.
 func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +33,11 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 					cut = false
 				}
 			}
-			log.Info("request", "method", r.Method, "path", r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)],
+			tell := log.Info
+			if isPoll(r) && answer.status < http.StatusBadRequest && !cut {
+				tell = log.Debug
+			}
+			tell("request", "method", r.Method, "path", r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)],
 				"status", answer.status, "duration", time.Since(start), "cut", cut)
 			if cut {
 				panic(http.ErrAbortHandler)
@@ -41,6 +46,15 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(answer, r)
 	})
+}
+
+// isPoll tells what is asked again and again by whoever watches: how queries stand, and how the server is.
+func isPoll(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
+	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1
 }
 
 // answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.

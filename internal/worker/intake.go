@@ -74,7 +74,13 @@ func (in *intake) open() (*lease.Semaphore, error) {
 	log := in.worker.log.With("service", in.service)
 	slots, err := lease.New(in.worker.ports.Leases, lease.Name{Service: in.service}, lease.Config{
 		Slots: in.want.Slots, Holder: in.worker.cfg.ID, TTL: in.want.LeaseTTL,
-		OnError: func(err error) { log.Warn("lease", "error", err) },
+		OnError: func(err error) {
+			if errors.Is(err, lease.ErrConflict) {
+				log.Debug("another worker was faster at a slot", "error", err)
+				return
+			}
+			log.Warn("lease", "error", err)
+		},
 	})
 	in.slots = slots
 	return slots, err
@@ -192,7 +198,7 @@ func (in *intake) handle(work context.Context, d Delivery) {
 	}
 	if err == nil {
 		log.Debug("item done")
-		if err = d.Done(context.WithoutCancel(work)); err != nil {
+		if err = d.Done(work); err != nil {
 			log.Warn("item not acknowledged; it comes again and is found done", "error", err)
 		}
 		return

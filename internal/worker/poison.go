@@ -29,7 +29,7 @@ import (
 const (
 	suspectFrom = 3
 	maxKills    = 3
-	clearWithin = 5 * time.Second
+	noteWithin  = 5 * time.Second // to write a run down, or strike it out: while the store is away, nobody waits for the turn for long
 )
 
 // runWatched is run, for an item that was delivered so often.
@@ -66,6 +66,8 @@ func (c *chunk) runWatched(ctx context.Context, deliveries int) error {
 // accuse writes down that the item is begun now, and gives the runs that were begun before and have not ended. When these are
 // enough, nothing is begun.
 func (c *chunk) accuse(ctx context.Context, run messages.Begun) (before []messages.Begun, err error) {
+	ctx, cancel := context.WithTimeout(ctx, noteWithin)
+	defer cancel()
 	err = c.w.ports.Records.UpdateSuspect(ctx, c.item.Query, c.item.Position, func(have *messages.Suspect) *messages.Suspect {
 		s := messages.Suspect{V: messages.Version, Query: c.item.Query, Run: c.item.Run, Position: c.item.Position}
 		if have != nil && have.Run == s.Run {
@@ -83,7 +85,7 @@ func (c *chunk) accuse(ctx context.Context, run messages.Begun) (before []messag
 
 // clear strikes a run out that has ended. When that fails, the run counts as one that ended its worker.
 func (c *chunk) clear(ctx context.Context, attempt string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
 	err := c.w.ports.Records.UpdateSuspect(ctx, c.item.Query, c.item.Position, func(have *messages.Suspect) *messages.Suspect {
 		if have == nil {

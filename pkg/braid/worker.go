@@ -12,7 +12,6 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/internal/worker"
-	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 )
 
@@ -73,13 +72,8 @@ func (w *Worker) ID() string { return w.id }
 // Run takes and runs items until ctx ends; then it finishes or hands back what it has in hand, and returns nil.
 func (w *Worker) Run(ctx context.Context) error { return w.engine.Run(ctx) }
 
-// Ready tells whether the queue can be reached.
-func (w *Worker) Ready(context.Context) error {
-	if !w.bus.Connected() {
-		return messages.ErrUnreachable
-	}
-	return nil
-}
+// Ready tells whether the store can be reached and answers; the error says what is wrong.
+func (w *Worker) Ready(ctx context.Context) error { return w.bus.Answers(ctx) }
 
 // Close disconnects. Call it after Run has returned.
 func (w *Worker) Close() { w.bus.Close() }

@@ -57,8 +57,9 @@
 //     and the lease may stand.
 //   - The store forgets that a key once existed: a write that names the old revision is refused, the read shows revision
 //     0, and the write is repeated with that.
-//   - The store loses or rolls back its data: slots look free while their holders work on until their deadlines. A Store
-//     that can tell (its data is younger than a TTL, or its last revision went back) refuses writes for one TTL.
+//   - The store loses its data: slots look free while their holders work on until their deadlines. A Store that can tell, because
+//     it held other data before while the process ran, refuses writes for one TTL: holders end, and then slots are granted
+//     anew. A process that begins in that time cannot tell; neither can anybody when data is rolled back to an earlier state.
 //   - Many processes wake for one free slot: each waits a random moment, and gives up when the slot has moved meanwhile.
 //
 // No lease can stop a request that is already sent. The promise is about intent: no worker starts or goes on with a

@@ -10,17 +10,23 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // secured is NATS as deploy/nats configures it, with the keys and certificates of a test.
@@ -135,15 +141,25 @@ func (s *secured) as(role string) []string {
 // daemons starts a coordinator and a worker, and gives a desk for them.
 func (s *secured) daemons(up *upstream, args ...string) (lead, work *process, d *desk) {
 	s.t.Helper()
+	work = s.worker()
+	lead, d = s.coordinator(up, args...)
+	return lead, work, d
+}
+
+func (s *secured) worker() *process {
+	return launch(s.t, s.dir, nil, "worker", append(s.as("worker"), "--id", "worker-0")...)
+}
+
+func (s *secured) coordinator(up *upstream, args ...string) (*process, *desk) {
+	s.t.Helper()
 	api := "127.0.0.1:" + freePort(s.t)
-	lead = launch(s.t, s.dir, nil, "coordinator", slices.Concat(s.as("coordinator"), []string{
+	lead := launch(s.t, s.dir, nil, "coordinator", slices.Concat(s.as("coordinator"), []string{
 		"--listen", api, "--lease-ttl", "2s", "--in-flight", "4", "--service-url", service + "=" + up.base,
 	}, args)...)
-	work = launch(s.t, s.dir, nil, "worker", append(s.as("worker"), "--id", "worker-0")...)
 	mustBeReady(s.t, lead, api)
-	d = newDesk(s.t, nil)
+	d := newDesk(s.t, nil)
 	d.args = []string{"--server", "http://" + api}
-	return lead, work, d
+	return lead, d
 }
 
 // mustBeReady waits until a coordinator serves at an address.
@@ -199,6 +215,127 @@ func (s *secured) permits(role, subject string, subscribe bool) bool {
 	return !errors.Is(nc.LastError(), nats.ErrPermissionViolation)
 }
 
+// tossed takes the service's items as a worker does, and hands each back, until all that are queued were delivered so often.
+func (s *secured) tossed(times, items int) {
+	s.t.Helper()
+	js, err := jetstream.New(s.connect("worker"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var queue jetstream.Consumer
+	eventually(s.t, limit, "the queue", func() bool {
+		queue, err = js.Consumer(s.t.Context(), "ITEMS", service)
+		return err == nil
+	})
+	delivered := map[string]uint64{}
+	eventually(s.t, limit, "all items to be delivered so often", func() bool {
+		batch, err := queue.Fetch(items, jetstream.FetchMaxWait(500*time.Millisecond))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for msg := range batch.Messages() {
+			meta, err := msg.Metadata()
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			delivered[msg.Subject()] = meta.NumDelivered
+			if err := msg.Nak(); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		enough := 0
+		for _, n := range delivered {
+			if n >= uint64(times) { //nolint:gosec // a count
+				enough++
+			}
+		}
+		return enough >= items
+	})
+}
+
+func TestNATSAsDeployedRunsSuspectsAndGivesUpPoison(t *testing.T) {
+	t.Parallel()
+	const chunks = 4
+	up := lossUpstream(t)
+	s := newSecured(t)
+	s.node("server.conf", "one")
+	lead, d := s.coordinator(up)
+	run := func(file string) (id string, p *process) {
+		p = d.braid("run", file, "-o", "t.parquet", "--progress", "plain")
+		eventually(t, limit, "the query to run", func() bool {
+			_, after, ok := strings.Cut(p.Stderr.String(), "query=")
+			if ok {
+				id, _, ok = strings.Cut(after, " ")
+			}
+			return ok
+		})
+		return id, p
+	}
+	// Items that came back three times are run all the same, and what is written of them is struck out.
+	id, p := run(d.queryFile("q.yaml", 8, chunks))
+	s.tossed(3, chunks)
+	work := s.worker()
+	p.wait(limit).mustExit(t, 0)
+	if got := s.count("KV_braid_suspects", "$KV.braid_suspects."+id+".*"); got != chunks {
+		t.Errorf("%d suspects were written down, want %d", got, chunks)
+	}
+	d.run("rm", id).mustExit(t, 0)
+	if got := s.count("KV_braid_suspects", "$KV.braid_suspects."+id+".*"); got != 0 {
+		t.Errorf("%d suspects of a removed query stay", got)
+	}
+	// A chunk that ended three workers fails, with its evidence, and nothing is asked for.
+	work.signal(syscall.SIGTERM)
+	work.wait(limit).mustExit(t, 0)
+	id, p = run(d.queryFile("p.yaml", 12, chunks))
+	s.accuse(id, chunks-1)
+	s.tossed(3, chunks)
+	work = s.worker()
+	p.wait(limit).mustExit(t, 3).mustSay(t, "dead-1", "dead-3")
+	for _, p := range []*process{lead, work} {
+		if text := p.Stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
+			t.Errorf("%s was not permitted something:\n%s", p.Name, tail(text))
+		}
+	}
+}
+
+// accuse writes down three runs of a chunk that were begun and did not end, as a worker does.
+func (s *secured) accuse(id string, position int) {
+	s.t.Helper()
+	suspect := messages.Suspect{V: messages.Version, Query: id, Run: 1, Position: messages.PositionAt(position)}
+	for i := range 3 {
+		suspect.Begun = append(suspect.Begun, messages.Begun{Attempt: "a", Worker: "dead-" + strconv.Itoa(i+1), Delivery: 3 + i, At: time.Unix(1000, 0)})
+	}
+	data, err := suspect.Encode()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	js, err := jetstream.New(s.connect("worker"))
+	if err == nil {
+		_, err = js.Publish(s.t.Context(), "$KV.braid_suspects."+id+"."+strconv.Itoa(position), data)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// count gives how many messages of a stream have such a subject.
+func (s *secured) count(stream, subject string) int {
+	s.t.Helper()
+	js, err := jetstream.New(s.connect("admin"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	st, err := js.Stream(s.t.Context(), stream)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	info, err := st.Info(s.t.Context(), jetstream.WithSubjectFilter(subject))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(info.State.Subjects)
+}
+
 func TestNATSAsDeployedRunsQueriesAndKeepsRolesApart(t *testing.T) {
 	t.Parallel()
 	up := lossUpstream(t)
@@ -249,7 +386,7 @@ func (s *secured) mustKeepApart() {
 	manage := []string{
 		"$JS.API.STREAM.PURGE.RESULTS", "$JS.API.STREAM.PURGE.ITEMS", "$JS.API.STREAM.PURGE.KV_braid_queries", "$JS.API.STREAM.UPDATE.RESULTS",
 		"$JS.API.STREAM.CREATE.RESULTS", "$JS.API.STREAM.MSG.DELETE.RESULTS", "$JS.API.STREAM.MSG.DELETE.KV_braid_queries",
-		"$KV.braid_queries.query.q1", "$KV.braid_services.service.s", "$KV.braid_services.definition.d.0", "$KV.braid_leader.coordinator.0", "braid.item.s.q1.0",
+		"$KV.braid_queries.query.q1", "$KV.braid_services.service.s", "$KV.braid_services.definition.d.0", "$KV.braid_services.gate.s", "$KV.braid_leader.coordinator.0", "braid.item.s.q1.0",
 		"$JS.API.CONSUMER.CREATE.ITEMS.mine.braid.item.>", "$JS.API.CONSUMER.CREATE.RESULTS.mine.braid.result.>", "$JS.API.CONSUMER.CREATE.KV_braid_leader.x.y",
 	}
 	work := []string{
@@ -264,7 +401,7 @@ func (s *secured) mustKeepApart() {
 		subjects  []string
 	}{
 		{"worker", publish, false, slices.Concat(destroy, manage, look[:1])},
-		{"worker", publish, true, []string{"$JS.API.STREAM.INFO.ITEMS", "$KV.braid_services.gate.nobody"}},
+		{"worker", publish, true, []string{"$JS.API.STREAM.INFO.ITEMS", "$KV.braid_gates.nobody", "$KV.braid_suspects.q1.0"}},
 		{"coordinator", publish, false, slices.Concat(destroy, work)},
 		{"coordinator", publish, true, []string{"$JS.API.STREAM.INFO.ITEMS", "$JS.API.STREAM.MSG.GET.RESULTS"}},
 		{"monitor", publish, false, slices.Concat(destroy, manage, work, look)},
@@ -302,6 +439,7 @@ func (s *secured) mustRefuseStrangers() {
 		"no seed":         {[]string{"--nats-nkey", s.file("ca.pem")}, "ca.pem"},
 		"half a pair":     {[]string{"--nats-cert", s.file("client.pem")}, "--nats-key"},
 		"another's key":   {[]string{"--nats-cert", s.file("client.pem"), "--nats-key", s.file("server.key")}, "client.pem"},
+		"another role":    {append(s.as("coordinator"), "--nats-wait", "20s"), "another role's"},
 		"no certificates": {[]string{"--nats-ca", s.file("client.key")}, "client.key"},
 	} {
 		o := launch(s.t, s.dir, nil, "worker", append([]string{"--nats-url", url, "--nats-wait", "0s"}, c.args...)...).wait(limit)
@@ -326,6 +464,8 @@ func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
 	for i, name := range []string{"nats-1", "nats-2", "nats-3"} {
 		s.node("cluster.conf", name, "--cluster", "nats://127.0.0.1:"+ports[i], "--routes", strings.Join(routes, ","))
 	}
+	launch(t, s.dir, nil, "worker", "--nats-url", s.urls[0], "--nats-nkey", s.seeds["worker"], "--nats-ca", s.file("ca.pem")).wait(limit).
+		mustExit(t, 1).mustSay(t, "--nats-cert", "--nats-key")
 	lead, work, d := s.daemons(up, "--durability", "cluster")
 	p := d.braid("run", d.queryFile("q.yaml", lossSites, lossChunks), "-o", "t.parquet")
 	up.saw(t, lossChunks*lossPages/3)
@@ -345,11 +485,46 @@ func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
 			t.Errorf("%s has not three replicas: %v", stream, err)
 		}
 	}
+	s.mustSayThatMostServersAreAway(lead, d)
 	for _, p := range []*process{lead, work} {
 		if text := p.Stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
 			t.Errorf("%s was not permitted something:\n%s", p.Name, tail(text))
 		}
 	}
+}
+
+// mustSayThatMostServersAreAway takes two of three servers away, and gives them back.
+func (s *secured) mustSayThatMostServersAreAway(lead *process, d *desk) {
+	s.t.Helper()
+	at := strings.TrimPrefix(d.args[1], "http://")
+	s.nodes[0].kill()
+	s.nodes[2].kill()
+	eventually(s.t, limit, "the coordinator to find that it is not ready", func() bool {
+		answer, err := http.Get("http://" + at + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return err == nil && answer.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(body), "store-unreachable")
+	})
+	began := time.Now()
+	d.run("status").mustExit(s.t, 1).mustSay(s.t, "NATS is not reachable", "servers")
+	d.run("cancel", "nothing").mustExit(s.t, 1).mustSay(s.t, "NATS is not reachable", "servers")
+	launch(s.t, s.dir, nil, "coordinator", "--listen", at, "--healthcheck").wait(limit).mustExit(s.t, 1).mustSay(s.t, "503", "NATS is not reachable")
+	if took := time.Since(began); took > 30*time.Second {
+		s.t.Errorf("three answers took %v", took)
+	}
+	if answer, err := http.Get("http://" + at + "/healthz"); err != nil || answer.StatusCode != http.StatusOK {
+		s.t.Errorf("the process lives, and says %v, %v", answer, err)
+	} else {
+		_ = answer.Body.Close()
+	}
+	s.nodes[0].start()
+	s.nodes[2].start()
+	mustBeReady(s.t, lead, at)
+	// The leader of one stream may be chosen a little later than that of another.
+	eventually(s.t, limit, "the query's status", func() bool { return d.run("status").code == 0 })
 }
 
 func TestThreeReplicasAreRefusedWhereThereIsNoCluster(t *testing.T) {
