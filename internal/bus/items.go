@@ -12,35 +12,38 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
-// PublishItems queues items. An item that is still queued is refused by the stream, and that is as good as published.
-// When the error is not nil, some may be queued: publishing all of them again is safe.
-func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) error {
+// PublishItems queues items. One whose position is queued already is refused by the stream: when what is queued is this very
+// item, that is as good as published, else it is among the refused. When the error is not nil, some may be queued: publishing
+// all of them again is safe.
+func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) ([]messages.Refused, error) {
 	pending := make([]jetstream.PubAckFuture, 0, len(items))
 	for _, item := range items {
 		data, err := item.Encode()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		msg := nats.NewMsg(itemSubject(item.Service, item.Query, item.Position))
 		msg.Data = data
 		future, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(10*time.Second))
 		if err != nil {
-			return fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, b.refused(err))
+			return nil, fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, b.refused(err))
 		}
 		pending = append(pending, future)
 	}
+	var exist []*messages.Item
 	for i, future := range pending {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
 			if err = b.refused(err); !errors.Is(err, messages.ErrExists) {
-				return fmt.Errorf("queue position %s of %s: %w", items[i].Position, items[i].Query, err)
+				return nil, fmt.Errorf("queue position %s of %s: %w", items[i].Position, items[i].Query, err)
 			}
+			exist = append(exist, items[i])
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
-	return nil
+	return b.standing(ctx, exist), nil
 }
 
 // refused translates the refusal of a publish, and tells the embedded server's watcher when there is no more room.

@@ -27,7 +27,7 @@ func openQueue(t *testing.T, b *bus.Bus, ackWait time.Duration) *bus.Queue {
 
 func publish(t *testing.T, b *bus.Bus, items ...*messages.Item) {
 	t.Helper()
-	if err := b.PublishItems(t.Context(), items); err != nil {
+	if _, err := b.PublishItems(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -235,7 +235,7 @@ func TestAnItemOlderThanTheConnectionIsInDoubt(t *testing.T) {
 	}
 	old, fresh := testkit.Item("q", 0), testkit.Item("q", 1)
 	old.Dispatched = time.Now().Add(-time.Hour)
-	if err := b.PublishItems(t.Context(), []*messages.Item{old, fresh}); err != nil {
+	if _, err := b.PublishItems(t.Context(), []*messages.Item{old, fresh}); err != nil {
 		t.Fatal(err)
 	}
 	var taken []*bus.Delivery

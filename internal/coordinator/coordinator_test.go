@@ -621,7 +621,7 @@ func TestParkLeavesNothingThatGoesOnByItself(t *testing.T) {
 		}
 	}
 	r.edit(ended.ID, func(q *messages.Query) { q.State = messages.Complete })
-	if err := r.bus.PublishItems(t.Context(), []*messages.Item{testkit.Item(running.ID, 0)}); err != nil {
+	if _, err := r.bus.PublishItems(t.Context(), []*messages.Item{testkit.Item(running.ID, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	// The process ended before it had noted what it had last done.

@@ -68,13 +68,9 @@ func (d *driver) dispatch(ctx context.Context, action resume.Action) error {
 
 func (d *driver) publish(ctx context.Context, batch []*messages.Item) error {
 	for _, item := range batch {
-		d.run.Dispatched(item.Position)
-		d.run.Allow(item.Position, item.Allowance)
+		d.out(item)
 	}
-	if len(batch) == 0 {
-		return nil
-	}
-	return d.c.ports.Items.PublishItems(ctx, batch)
+	return d.queue(ctx, batch)
 }
 
 // item makes the item of a position, and keeps it until it comes back.
@@ -155,8 +151,7 @@ func (d *driver) discard(ctx context.Context, results []resume.Discarded) error 
 		if err := d.c.ports.Results.RemoveAttempt(ctx, d.at.id, r.Position, r.Attempt); err != nil {
 			return err
 		}
-		d.run.Lost(r.Position)
-		d.forget(r.Position)
+		d.lost(r.Position)
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type driver struct {
 	guard   *guard
 	slots   int    // of the service, when the drive began
 	stake   *stake // in the service's window; nil until all that is complete is known
+	again   again
 
 	place
 
@@ -74,7 +75,7 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
 		run: resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p, s.query)), guard: watch, slots: slots,
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
-		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{},
+		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{}, again: newAgain(),
 	}
 	defer func() { d.place.end() }()
 	if s.query.State == messages.Stopping {
@@ -165,6 +166,10 @@ func (d *driver) loop(ctx context.Context, box <-chan seen, lost <-chan error) e
 			if err := d.resolveSlots(ctx); err != nil {
 				return err
 			}
+		case <-d.again.due:
+			if err := d.publishAgain(ctx); err != nil {
+				return err
+			}
 		case <-tick.C:
 			if err := d.tick(ctx); err != nil {
 				return err
@@ -212,12 +217,12 @@ func (d *driver) takeInOne(ctx context.Context, what any) error {
 	case *messages.Interruption:
 		d.run.Interruption(m, d.c.ports.Now())
 		d.guard.interruption(m)
+		d.returned(m)
 		if !d.run.Outstanding(m.Position) {
 			d.forget(m.Position)
 		}
 	case lostResult:
-		d.run.Lost(messages.Position(m))
-		d.forget(messages.Position(m))
+		d.lost(messages.Position(m))
 		return d.c.ports.Results.RemoveDamaged(ctx, d.at.id, messages.Position(m))
 	case newerResult:
 		if p := messages.Position(m); d.newer == nil || p.Compare(d.newer.Position) < 0 {
@@ -240,6 +245,7 @@ func (d *driver) takeInResult(ctx context.Context, m *messages.ResultHeader) err
 		d.log.Warn("a result of a position that no split makes is left alone until there is one", "position", m.Position)
 	}
 	keep := d.run.Result(m)
+	d.decided(m.Position, keep)
 	if stop := d.guard.result(m); stop != nil && keep {
 		d.run.Trip(stop, d.c.ports.Now())
 	}
@@ -291,7 +297,7 @@ func (d *driver) tick(ctx context.Context) error {
 			item.Recheck = true
 			again = append(again, item)
 		}
-		if err := d.c.ports.Items.PublishItems(ctx, again); err != nil {
+		if err := d.queue(ctx, again); err != nil {
 			return err
 		}
 	}

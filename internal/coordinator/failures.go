@@ -220,6 +220,9 @@ func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, on
 	if _, err := c.ensureService(ctx, p, &q); err != nil {
 		return s, err
 	}
+	if toldDamaged(s.query) {
+		c.recount(ctx, s.query) // before the record says that it runs: else the loss would be told again
+	}
 	// What an earlier run queued is taken back before the next one begins, so that no item of it is left.
 	if err := c.ports.Items.PurgeItems(ctx, q.Service, q.ID); err != nil {
 		return s, err

@@ -26,14 +26,33 @@ func (c *Coordinator) FindLost(ctx context.Context) error {
 		if stored > 0 && !created.After(q.Updated) {
 			continue
 		}
-		if err := c.findLostOf(ctx, q, created); err != nil && !errors.Is(err, messages.ErrVersion) {
+		if err := c.findLostOf(ctx, q.ID, created); err != nil && !errors.Is(err, messages.ErrVersion) {
 			errs = append(errs, fmt.Errorf("query %s: %w", q.ID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Coordinator) findLostOf(ctx context.Context, q *messages.Query, created time.Time) error {
+func (c *Coordinator) findLostOf(ctx context.Context, id string, created time.Time) error {
+	for {
+		err := c.tellLost(ctx, id, created)
+		switch {
+		case errors.Is(err, messages.ErrConflict):
+			continue // what was counted may be of another run by now
+		case errors.Is(err, messages.ErrNotFound):
+			return nil // removed meanwhile
+		}
+		return err
+	}
+}
+
+// tellLost tells what a query has lost, once: nothing is said of one that is told to be damaged already, and whoever resumes
+// that one has counted it anew before. The error wraps messages.ErrConflict when the record is not the one that was looked at.
+func (c *Coordinator) tellLost(ctx context.Context, id string, created time.Time) error {
+	q, revision, err := c.ports.Queries.LoadQuery(ctx, id)
+	if err != nil {
+		return err
+	}
 	counted, err := c.countedComplete(ctx, q)
 	if err != nil {
 		return err
@@ -52,14 +71,25 @@ func (c *Coordinator) findLostOf(ctx context.Context, q *messages.Query, created
 	if q.State == messages.Complete && survey.Enough || lost <= 0 {
 		return nil
 	}
+	if toldDamaged(q) {
+		c.log.Warn("results are lost of a query that is told to be damaged already", "query", q.ID, "lost", lost)
+		c.recount(ctx, q) // whoever told it has not come to that
+		return nil
+	}
 	reason := fmt.Sprintf("the result stream is not the one that held this query's results, it was made at %s: %d of its chunks that were complete are lost, and are pending again",
 		created.UTC().Format(time.RFC3339), lost)
 	if created.Before(q.Updated) {
 		reason = fmt.Sprintf("the result stream is empty: %d of this query's chunks that were complete are lost, and are pending again", lost)
 	}
+	if err := c.saveDamaged(ctx, q, revision, missing(q, survey), reason); err != nil {
+		return err
+	}
 	c.log.Error("stored results are lost", "query", q.ID, "reason", reason)
-	_, err = c.interruptDamaged(ctx, q, missing(q, survey), reason, true)
-	return err
+	return nil
+}
+
+func toldDamaged(q *messages.Query) bool {
+	return q.State == messages.Interrupted && q.Stop != nil && q.Stop.Kind == messages.StopDamaged
 }
 
 // pend makes positions pending again whose results are lost or damaged, and their query interrupted with the reason. It
@@ -70,39 +100,47 @@ func (c *Coordinator) pend(ctx context.Context, q *messages.Query, lost []messag
 			return nil, err
 		}
 	}
-	return c.interruptDamaged(ctx, q, lost, reason, false)
+	return c.interruptDamaged(ctx, q, lost, reason)
 }
 
 // interruptDamaged says in a query's record that results of it are lost. An active one goes on, as its leader hears of what is
-// stored by itself, unless all that the leader knows is of another store.
-func (c *Coordinator) interruptDamaged(ctx context.Context, q *messages.Query, lost []messages.Position, reason string, active bool) (*messages.Query, error) {
+// stored by itself.
+func (c *Coordinator) interruptDamaged(ctx context.Context, q *messages.Query, lost []messages.Position, reason string) (*messages.Query, error) {
 	for {
 		now, revision, err := c.ports.Queries.LoadQuery(ctx, q.ID)
 		if err != nil {
 			return nil, err
 		}
-		if now.State.Active() && !active {
+		if now.State.Active() {
 			return now, nil
 		}
-		wasActive := now.State.Active()
-		now.State, now.Updated = messages.Interrupted, c.ports.Now()
-		now.Stop = &messages.Stop{Kind: messages.StopDamaged, Reason: messages.Text(reason), At: now.Updated}
-		if len(lost) > 0 {
-			now.Stop.Position = lost[0]
-		}
-		_, err = c.ports.Queries.SaveQuery(ctx, now, revision)
+		err = c.saveDamaged(ctx, now, revision, lost, reason)
 		if errors.Is(err, messages.ErrConflict) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if wasActive {
-			err = c.ports.Items.PurgeItems(ctx, now.Service, now.ID)
-		}
-		c.recount(ctx, now)
-		return now, err
+		return now, nil
 	}
+}
+
+// saveDamaged makes a query, whose record is of that revision, one that is interrupted because results of it are lost.
+func (c *Coordinator) saveDamaged(ctx context.Context, q *messages.Query, revision uint64, lost []messages.Position, reason string) error {
+	wasActive := q.State.Active()
+	q.State, q.Updated = messages.Interrupted, c.ports.Now()
+	q.Stop = &messages.Stop{Kind: messages.StopDamaged, Reason: messages.Text(reason), At: q.Updated}
+	if len(lost) > 0 {
+		q.Stop.Position = lost[0]
+	}
+	if _, err := c.ports.Queries.SaveQuery(ctx, q, revision); err != nil {
+		return err
+	}
+	c.recount(ctx, q)
+	if wasActive {
+		return c.ports.Items.PurgeItems(ctx, q.Service, q.ID)
+	}
+	return nil
 }
 
 // Recount surveys a query that nobody drives, and notes what it finds as the query's progress: what is lost later will be missed, and

@@ -35,8 +35,9 @@ type Catalogue interface {
 type Items interface {
 	// EnsureQueue makes a service's queue; pending bounds the items in workers' hands.
 	EnsureQueue(ctx context.Context, service string, pending int, ackWait time.Duration) error
-	// PublishItems queues items; one that is queued already is as good as published. After an error some may be queued.
-	PublishItems(ctx context.Context, items []*messages.Item) error
+	// PublishItems queues items; one that is queued already is as good as published. The refused are those in whose place
+	// another one was queued. After an error some may be queued.
+	PublishItems(ctx context.Context, items []*messages.Item) (refused []messages.Refused, err error)
 	PurgeItems(ctx context.Context, service, query string) error
 }
 

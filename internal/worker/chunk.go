@@ -157,7 +157,7 @@ func (c *chunk) interrupt(kind messages.InterruptionKind, status int, reason str
 	return &interrupted{&messages.Interruption{
 		V: messages.Version, Query: c.item.Query, Run: c.item.Run, Position: c.item.Position, Service: c.item.Service,
 		Kind: kind, Status: status, Reason: messages.Text(reason), Until: until,
-		Requests: c.header.Requests - c.paged, Sent: c.requests, Worker: c.w.cfg.ID, At: c.w.ports.Now(),
+		Requests: c.header.Requests - c.paged, Sent: c.requests, Worker: c.w.cfg.ID, At: c.w.ports.Now(), Dispatched: c.item.Dispatched,
 	}}
 }
 

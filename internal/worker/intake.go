@@ -186,16 +186,13 @@ func (in *intake) handle(work context.Context, d Delivery) {
 	defer in.worker.busy.add(-1)
 	alive := in.keepAlive(d)
 	err := newChunk(in, d).runWatched(work, d.Deliveries())
-	alive()
-
-	var stopped *interrupted
-	switch {
-	case err == nil:
-	case errors.As(err, &stopped):
-		err = in.worker.ports.Results.PublishInterruption(work, stopped.message)
-	case errors.Is(err, errDropped):
+	if stopped, ok := errors.AsType[*interrupted](err); ok {
+		err = in.tell(work, stopped.message)
+	} else if errors.Is(err, errDropped) {
 		err = nil
 	}
+	// Not before that is told: without a sign of life the item would be given to another worker meanwhile.
+	alive()
 	if err == nil {
 		log.Debug("item done")
 		if err = d.Done(work); err != nil {
@@ -208,6 +205,14 @@ func (in *intake) handle(work context.Context, d Delivery) {
 		return
 	}
 	log.Warn("item left for another try", "error", err)
+}
+
+// tell stores an interruption. It is given up when the store stays away for as long as a result would wait for it: then the item
+// comes again.
+func (in *intake) tell(work context.Context, m *messages.Interruption) error {
+	ctx, cancel := context.WithTimeout(work, in.worker.cfg.Commit)
+	defer cancel()
+	return in.worker.ports.Results.PublishInterruption(ctx, m)
 }
 
 // keepAlive tells the queue that the item is being worked on, until the function that it returns is called.

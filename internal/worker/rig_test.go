@@ -76,7 +76,7 @@ func (r *rig) work(id string, adapter service.Adapter, edit func(*setup)) *testk
 
 func (r *rig) publish(items ...*messages.Item) {
 	r.t.Helper()
-	if err := r.bus.PublishItems(r.t.Context(), items); err != nil {
+	if _, err := r.bus.PublishItems(r.t.Context(), items); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -34,6 +34,8 @@ type Interruption struct {
 	Sent     int              `json:"sent,omitempty"`     // all requests of this delivery of the item, for the query's budget
 	Worker   string           `json:"worker"`
 	At       time.Time        `json:"at"`
+	// Dispatched is that of the item, which tells it from a later one of the same position; zero: it is not known.
+	Dispatched time.Time `json:"dispatched,omitzero"`
 }
 
 // Validate reports the first field that is missing or out of bounds.

@@ -60,3 +60,9 @@ func (m *Item) Encode() ([]byte, error) { return encode("item", m, maxItemBytes)
 
 // DecodeItem reads an item; it refuses what Encode would not have written.
 func DecodeItem(data []byte) (*Item, error) { return decode[Item]("item", data, maxItemBytes) }
+
+// Refused is an item that was not queued, because the queue held another one of the same position.
+type Refused struct {
+	Item   *Item
+	Queued *Item // what the queue held; nil: it had gone when it was looked at
+}

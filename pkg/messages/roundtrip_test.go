@@ -114,7 +114,7 @@ func (d draw) interruption() wire {
 	kind := rapid.SampledFrom([]messages.InterruptionKind{messages.QuotaExhausted, messages.ServiceInterrupted, messages.HandedBack})
 	return &messages.Interruption{
 		V: 1, Query: d.name(), Run: d.run(), Position: d.position(), Service: d.name(), Kind: kind.Draw(d.T, "kind"), Status: d.status(),
-		Reason: d.text(), Until: d.time(), Requests: d.number(), Worker: d.name(), At: d.time(),
+		Reason: d.text(), Until: d.time(), Requests: d.number(), Worker: d.name(), At: d.time(), Dispatched: d.time(),
 	}
 }
 

@@ -89,7 +89,7 @@ func words() []word {
 		}, messages.DecodeResultHeader),
 		wordOf("interruption", &messages.Interruption{
 			V: 1, Query: "q1", Run: 1, Position: "17", Service: "rivers", Kind: messages.QuotaExhausted, Status: 429,
-			Reason: "over the hourly limit", Until: noon(3), Requests: 2, Sent: 3, Worker: "w1", At: noon(1),
+			Reason: "over the hourly limit", Until: noon(3), Requests: 2, Sent: 3, Worker: "w1", At: noon(1), Dispatched: noon(0),
 		}, messages.DecodeInterruption),
 		wordOf("executions", &messages.Executions{V: 1, Query: "q1", Run: 1, Worker: "w1", Executions: []messages.Execution{{
 			Position: "17", Attempt: "a1", Page: 1, Try: 2, Class: "ok", Status: 200, Bytes: 64, Sent: noon(1),

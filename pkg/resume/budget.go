@@ -19,12 +19,6 @@ func (r *Run) Allow(p messages.Position, requests int) {
 // Spent is how many requests of the budget this run has sent, as far as items have come back.
 func (r *Run) Spent() int64 { return r.spent }
 
-// settle books what an item has sent.
-func (r *Run) settle(p messages.Position, sent int) {
-	r.spent += int64(sent)
-	delete(r.allowed, p)
-}
-
 // within keeps an action within the budget. Each item costs one request at least; with none left the run waits for those under
 // way, which may give some back, and then stops.
 func (r *Run) within(a Action) Action {
@@ -41,10 +35,12 @@ func (r *Run) within(a Action) Action {
 		return a
 	}
 	a.Children = a.Children[:min(int64(len(a.Children)), left)]
+	if a.Count > 0 { // with nothing ahead whoever walks over the plan is to find its end
+		a.Count = min(a.Count, max(1, r.ahead()))
+	}
 	a.Count = int(min(int64(a.Count), left-int64(len(a.Children))))
-	items := int64(len(a.Children) + a.Count)
-	sharing := max(items, min(int64(r.limits.Window), int64(r.total-r.done.Roots())), 1)
-	a.Allowance = int(max(1, min(mostAllowed, left/sharing)))
+	sharing := max(1, len(a.Children)+a.Count, min(r.limits.Window, r.waiting()))
+	a.Allowance = int(max(1, min(mostAllowed, left/int64(sharing))))
 	return a
 }
 
@@ -55,6 +51,18 @@ func (r *Run) unallotted() int64 {
 		left -= n
 	}
 	return left
+}
+
+// waiting is how many positions are to be run, or are under way: so many share what is left of the budget. What is in order goes one
+// by one.
+func (r *Run) waiting() int {
+	switch {
+	case r.first != nil:
+		return 1
+	case r.only != nil:
+		return r.children.len() + len(r.outstanding)
+	}
+	return r.total - r.done.Before(r.total) + len(r.done.missing) - len(r.failed.at)
 }
 
 func (r *Run) budgetStop() *messages.Stop {

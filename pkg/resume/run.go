@@ -30,18 +30,19 @@ type Run struct {
 	limits      Limits
 	done        Completion
 	failed      failures
-	outstanding map[messages.Position]struct{}
-	children    queue                          // of split chunks, not dispatched since the last rewind
-	cursor      int                            // in the plan, behind the last position that was dispatched since its last rewind
-	first       *prefix                        // nil: all rows are wanted
-	only        map[messages.Position]struct{} // nil: the run is of all positions
-	stop        *messages.Stop                 // the lowest interruption of this run
-	tripped     *messages.Stop                 // of a breaker
+	outstanding map[messages.Position]time.Time // with when the item was dispatched, as far as that is known
+	children    queue                           // of split chunks, not dispatched since the last rewind
+	cursor      int                             // in the plan, behind the last position that was dispatched since its last rewind
+	first       *prefix                         // nil: all rows are wanted
+	only        map[messages.Position]struct{}  // nil: the run is of all positions
+	stop        *messages.Stop                  // the lowest interruption of this run
+	tripped     *messages.Stop                  // of a breaker
 	stoppedAt   time.Time
 	progress    messages.Progress
 	counts
 	spent   int64                       // requests of this run, as far as items have come back
 	allowed map[messages.Position]int64 // of items that have not
+	taken   taken                       // interruptions
 }
 
 // NewRun begins run number of a query of total positions.
@@ -49,7 +50,7 @@ func NewRun(query string, number, total int, limits Limits) *Run {
 	r := &Run{
 		number: number, total: total, limits: limits,
 		failed:      failures{at: map[messages.Position]*messages.Failure{}},
-		outstanding: map[messages.Position]struct{}{},
+		outstanding: map[messages.Position]time.Time{},
 		children:    newQueue(),
 		counts:      counts{walks: map[string]*walked{}},
 		allowed:     map[messages.Position]int64{},
@@ -87,7 +88,8 @@ func (r *Run) Result(h *messages.ResultHeader) (keep bool) {
 	p := h.Position
 	delete(r.outstanding, p)
 	if h.Run == r.number {
-		r.settle(p, h.Sent)
+		r.spent += int64(h.Sent)
+		delete(r.allowed, p)
 	}
 	failure := h.Failure
 	if _, _, ok := p.Children(); !ok && h.Outcome == messages.OutcomeSplit {
@@ -156,14 +158,21 @@ func (r *Run) Unsplittable(p messages.Position, failure *messages.Failure) {
 	}
 }
 
-// Interruption takes in an interruption; those of earlier runs only count their requests.
+// Interruption takes in an interruption; those of earlier runs only count their requests. One that is stored twice counts once, and one of
+// an item that another has followed says nothing of the one that is out now.
 func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
+	if r.taken.before(m) {
+		return
+	}
 	r.progress.Requests += int64(m.Requests)
 	if m.Run != r.number {
 		return
 	}
-	delete(r.outstanding, m.Position)
-	r.settle(m.Position, m.Sent)
+	r.spent += int64(m.Sent)
+	if m.Dispatched.IsZero() || !m.Dispatched.Before(r.outstanding[m.Position]) {
+		delete(r.outstanding, m.Position)
+		delete(r.allowed, m.Position)
+	}
 	if m.Kind == messages.HandedBack || m.Kind == messages.AllowanceSpent {
 		return
 	}
@@ -186,14 +195,6 @@ func (r *Run) Interruption(m *messages.Interruption, now time.Time) {
 	if r.stoppedAt.IsZero() {
 		r.stoppedAt = now
 	}
-}
-
-// precedes orders interruptions: quota before service, since it alone names a time; then the lowest position.
-func precedes(a, b *messages.Stop) bool {
-	if a.Kind != b.Kind {
-		return a.Kind == string(messages.QuotaExhausted)
-	}
-	return a.Position.Compare(b.Position) < 0
 }
 
 func later(a, b time.Time) time.Time {
@@ -220,13 +221,16 @@ func (r *Run) Lost(p messages.Position) {
 }
 
 // Dispatched tells the run that p was queued.
-func (r *Run) Dispatched(p messages.Position) {
+func (r *Run) Dispatched(p messages.Position) { r.DispatchedAt(p, time.Time{}) }
+
+// DispatchedAt tells it too when the item was dispatched, which tells it from others of the same position.
+func (r *Run) DispatchedAt(p messages.Position, at time.Time) {
 	r.children.remove(p)
 	if !p.IsChild() {
 		r.cursor = max(r.cursor, p.Index()+1)
 	}
 	if !r.Decided(p) {
-		r.outstanding[p] = struct{}{}
+		r.outstanding[p] = at
 	}
 }
 
