@@ -155,3 +155,12 @@ func (d *driver) discard(ctx context.Context, results []resume.Discarded) error 
 	}
 	return nil
 }
+
+// bind tells the workers behind which failure nothing more is to be begun: they hand back what they have of it, and what they take.
+func (d *driver) bind(ctx context.Context) error {
+	q := d.at.query
+	if q.State != messages.Running || q.Bound == d.run.Bound() {
+		return nil
+	}
+	return d.save(ctx, messages.Running, q.Stop)
+}

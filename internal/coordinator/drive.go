@@ -323,6 +323,9 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 	if d.newer != nil {
 		return true, d.settle(ctx, resume.Action{Kind: resume.Settle, State: messages.Failed, Stop: d.newer})
 	}
+	if err := d.bind(ctx); err != nil {
+		return true, d.superseded(ctx, err)
+	}
 	for {
 		recorded := d.at.query.State == messages.Stopping
 		d.run.SetWindow(d.stake.claimed(d.run.Demand(d.exhausted)))
@@ -392,6 +395,9 @@ func (d *driver) tidy(ctx context.Context) {
 func (d *driver) save(ctx context.Context, state messages.QueryState, stop *messages.Stop) error {
 	q := *d.at.query
 	q.State, q.Stop, q.Updated = state, stop, d.c.ports.Now()
+	if q.Bound = ""; state == messages.Running {
+		q.Bound = d.run.Bound()
+	}
 	if stop != nil && stop.At.IsZero() {
 		dated := *stop
 		dated.At = q.Updated

@@ -227,7 +227,7 @@ func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, on
 	if err := c.ports.Items.PurgeItems(ctx, q.Service, q.ID); err != nil {
 		return s, err
 	}
-	q.State, q.Stop, q.Run, q.Only, q.Updated = messages.Running, nil, q.Run+1, only, c.ports.Now()
+	q.State, q.Stop, q.Run, q.Only, q.Bound, q.Updated = messages.Running, nil, q.Run+1, only, "", c.ports.Now()
 	revision, err := c.ports.Queries.SaveQuery(ctx, &q, s.revision)
 	if err != nil {
 		return s, fmt.Errorf("resume %s: %w", q.ID, err)

@@ -95,3 +95,49 @@ func TestTheFailuresOfChildrenAreListedWithWhatTheyAskFor(t *testing.T) {
 		t.Errorf("of another plan: %+v, %v", list, err)
 	}
 }
+
+// After a failure nothing more is begun behind it: what was queued is handed back, and only what was in flight may have been sent.
+func TestAfterAFailureNothingBehindItIsBegun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.lead()
+	flight := make(chan struct{})
+	script := testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
+		if siteOf(call) == "s03" {
+			return allWrong(ctx, call)
+		}
+		select {
+		case <-flight: // what is in flight ends when all else has been handed back
+			return two(call)
+		case <-ctx.Done():
+			return service.Page{}, ctx.Err()
+		}
+	})
+	r.work(script)
+	spec := sites(60)
+	spec.Run.OnFailure = query.FailureStop
+	q := r.submit(c, spec)
+	back := make(chan *messages.Interruption, 100)
+	following := testkit.Run(t, func(ctx context.Context) error {
+		return r.bus.TrackInterruptions(ctx, q.ID, func(m *messages.Interruption) { back <- m }, func(err error) { t.Error(err) }, func() {})
+	})
+	for range 16 - 4 - 1 { // all that was queued but for the failure and what is in flight
+		if m := testkit.Receive(t, "item that is handed back", back); m.Kind != messages.HandedBack || m.Position.Compare("3") < 0 {
+			t.Errorf("%+v", m)
+		}
+	}
+	_ = following.Stop(t)
+	close(flight)
+	if q = r.settles(q.ID, 1, messages.Failed); q.Stop.Position != "3" || q.Bound != "" {
+		t.Errorf("it ends with %+v, bound %q", q.Stop, q.Bound)
+	}
+	asked := map[string]bool{}
+	for _, call := range script.Calls() {
+		asked[siteOf(call)] = true
+	}
+	if len(asked) > 4+1 || !asked["s00"] || !asked["s01"] || !asked["s02"] {
+		t.Errorf("%d chunks were sent: %v", len(asked), asked)
+	}
+	r.resume(c, q.ID)
+	r.settles(q.ID, 2, messages.Failed)
+}

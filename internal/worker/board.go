@@ -18,6 +18,7 @@ type board struct {
 type standing struct {
 	run   int
 	state messages.QueryState
+	bound messages.Position // nothing behind it is begun; empty: there is no such bound
 }
 
 func newBoard() *board {
@@ -40,7 +41,7 @@ func (b *board) query(id string, q *messages.Query) {
 	if q == nil {
 		b.queries[id] = standing{run: 1<<31 - 1, state: messages.Cancelled}
 	} else {
-		b.queries[id] = standing{run: q.Run, state: q.State}
+		b.queries[id] = standing{run: q.Run, state: q.State, bound: q.Bound}
 	}
 	b.tell()
 }
@@ -88,6 +89,9 @@ func (b *board) standing(item *messages.Item) messages.QueryState {
 	}
 	if s.run > item.Run {
 		return messages.Cancelled // the item is of an earlier run, whose items were taken back
+	}
+	if s.state == messages.Running && s.bound != "" && item.Position.Compare(s.bound) > 0 {
+		return messages.Stopping // as far as this item goes
 	}
 	return s.state
 }

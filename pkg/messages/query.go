@@ -81,13 +81,15 @@ type Query struct {
 	Covered     bool          `json:"require_coverage,omitempty"`  // a value without rows, or with a part of them, is such a reason
 	Unchanged   bool          `json:"require_unchanged,omitempty"` // rows that changed while the query ran are such a reason
 	Killed      bool          `json:"killed,omitempty"`            // a process that ran it ended without a word: requests of it may be counted nowhere
-	Only        []Position    `json:"only,omitempty"`              // the run is of these positions alone; none: of all
-	Lineage     string        `json:"lineage,omitempty"`           // the same for queries that may go on from one another
-	Base        string        `json:"base,omitempty"`              // the query that this one goes on from: its rows are of the table too
-	Mark        time.Time     `json:"mark,omitzero"`               // the latest time that the rows of Base, and of those before it, have
-	Stop        *Stop         `json:"stop,omitempty"`
-	Created     time.Time     `json:"created"`
-	Updated     time.Time     `json:"updated"`
+	// Bound is the lowest position that has failed in a run that stops at failures: nothing behind it is begun any more.
+	Bound   Position   `json:"bound,omitempty"`
+	Only    []Position `json:"only,omitempty"`    // the run is of these positions alone; none: of all
+	Lineage string     `json:"lineage,omitempty"` // the same for queries that may go on from one another
+	Base    string     `json:"base,omitempty"`    // the query that this one goes on from: its rows are of the table too
+	Mark    time.Time  `json:"mark,omitzero"`     // the latest time that the rows of Base, and of those before it, have
+	Stop    *Stop      `json:"stop,omitempty"`
+	Created time.Time  `json:"created"`
+	Updated time.Time  `json:"updated"`
 }
 
 // Validate reports the first field that is missing or out of bounds.
@@ -114,6 +116,7 @@ func (m *Query) Validate() error {
 		checkRun(m.Run),
 		field("base", m.checkBase()),
 		field("only", m.checkOnly()),
+		field("bound", m.checkBound()),
 		m.Stop.validate(),
 	)
 }
@@ -140,6 +143,13 @@ func (m *Query) checkOnly() error {
 		return fmt.Errorf("%d positions of %d bytes, at most %d of %d", len(m.Only), size, MaxOnlyBytes/4, MaxOnlyBytes)
 	}
 	return nil
+}
+
+func (m *Query) checkBound() error {
+	if m.Bound == "" {
+		return nil
+	}
+	return checkPosition(m.Bound)
 }
 
 func (m *Query) checkBase() error {
