@@ -90,6 +90,9 @@ func plainLine(s *messages.Status, now time.Time) string {
 	if quotas := s.Progress.Quotas; len(quotas) > 0 {
 		line += fmt.Sprintf(" quota=%d/%d", quotas[0].Left, quotas[0].Limit)
 	}
+	if s.Query.State.Active() && s.Progress.Alone() {
+		line += fmt.Sprintf(" workers=0 reason=%q", nobodyText(s.Query.Service, s.Progress.Workers, now))
+	}
 	if s.Query.ResumesByItself() {
 		line += " until=" + s.Query.ResumeAt().UTC().Format(time.RFC3339)
 	}
@@ -104,6 +107,9 @@ func jsonLine(s *messages.Status, _ time.Time) string {
 	}
 	if len(s.Progress.Quotas) > 0 {
 		event["quota"] = s.Progress.Quotas[0]
+	}
+	if s.Query.State.Active() && s.Progress.Workers != nil {
+		event["workers"] = s.Progress.Workers
 	}
 	if s.Progress.AtLeast {
 		event["requests_at_least"] = true
@@ -172,6 +178,9 @@ func (p *barProgress) words(s *messages.Status) string {
 			what = "quota"
 		}
 		return words + "  waits for " + what + " until " + s.Query.ResumeAt().Local().Format(time.TimeOnly)
+	}
+	if s.Query.State.Active() && s.Progress.Alone() {
+		return words + "  " + nobodyText(s.Query.Service, s.Progress.Workers, time.Now())
 	}
 	return words
 }

@@ -61,9 +61,9 @@ func progressOf(ctx context.Context, status *messages.Status, survey func(contex
 	if err != nil {
 		return err
 	}
-	quotas := status.Progress.Quotas
+	quotas, workers := status.Progress.Quotas, status.Progress.Workers
 	status.Progress = &found.Progress
-	status.Progress.Quotas = quotas
+	status.Progress.Quotas, status.Progress.Workers = quotas, workers
 	return nil
 }
 
@@ -110,6 +110,9 @@ func (a *app) printStatus(s *messages.Status) error {
 		if q.State.Active() {
 			line("quota", "%s: %s of %s left", pool.Pool, thousands(pool.Left), thousands(pool.Limit))
 		}
+	}
+	if q.State.Active() && p.Workers != nil {
+		line("workers", "%s", workersText(q, p.Workers, time.Now()))
 	}
 	if q.MaxRequests > 0 {
 		line("budget", "%s for each run", count(q.MaxRequests, "request"))

@@ -32,6 +32,23 @@ func (b *Bus) RemoveWorker(ctx context.Context, id string) error {
 	return b.remove(ctx, bucketWorkers, id, 0)
 }
 
+// WatchWorkers calls on with each worker that is there and with each word of one, with nil when one has gone, and caughtUp once in
+// between. It returns when ctx ends, or with an error when the watch is lost.
+func (b *Bus) WatchWorkers(ctx context.Context, on func(id string, w *messages.Worker), caughtUp func()) error {
+	return b.watch(ctx, bucketWorkers, ">", func(c *change) {
+		switch {
+		case c == nil:
+			caughtUp()
+		case len(c.value) == 0:
+			on(c.key, nil)
+		default:
+			if w, err := messages.DecodeWorker(c.value); err == nil {
+				on(c.key, w)
+			}
+		}
+	})
+}
+
 // ListWorkers reads who is there, in no order.
 func (b *Bus) ListWorkers(ctx context.Context) ([]*messages.Worker, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -46,7 +46,8 @@ type Ports struct {
 	Items       Items
 	Results     Results
 	Services    Services
-	Quotas      Quotas // nil: nothing is told of them
+	Quotas      Quotas  // nil: nothing is told of them
+	Workers     Workers // nil: nothing is told of them
 	Definitions Definitions
 	Library     *service.Library   // keeps opened definitions; nil: each is opened anew
 	Adapters    map[string]Adapter // by the name that definitions give
@@ -65,6 +66,8 @@ type Coordinator struct {
 
 	shares    *shares
 	resolving chan struct{} // holds one: whoever resolves the slots of a service
+
+	attendance attendance
 }
 
 // New makes a coordinator.

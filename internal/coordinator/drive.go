@@ -37,6 +37,7 @@ type driver struct {
 	slots   int    // of the service, when the drive began
 	stake   *stake // in the service's window; nil until all that is complete is known
 	again   again
+	alone   alone
 
 	place
 
@@ -285,6 +286,7 @@ func (d *driver) forget(p messages.Position) {
 // no news either, the drive begins anew: it may be the streams that do not tell what happens.
 func (d *driver) tick(ctx context.Context) error {
 	now := d.c.ports.Now()
+	d.attend(now)
 	if d.behind == 0 && len(d.items) > 0 && now.Sub(d.lastNews) > d.c.cfg.StallAfter {
 		if d.stalled {
 			return errStalled
@@ -311,6 +313,7 @@ func (d *driver) saveProgress(ctx context.Context) error {
 	d.dirty = false
 	progress := d.run.Progress(d.c.ports.Now())
 	progress.Quotas = d.quotas(ctx)
+	progress.Workers = d.c.attendance.now()
 	if err := d.c.ports.Catalogue.SaveProgress(ctx, progress); err != nil {
 		d.dirty = true
 		return err

@@ -37,6 +37,7 @@ func (c *Coordinator) lead(ctx context.Context) error {
 		return err
 	}
 	o.running.Go(func() { c.retain(ctx) })
+	o.running.Go(func() { c.watchWorkers(ctx) })
 
 	records := make(chan seen)
 	lost := make(chan error, 1)

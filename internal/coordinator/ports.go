@@ -92,6 +92,13 @@ type Services interface {
 	UpdateService(ctx context.Context, name string, edit func(*messages.Service) *messages.Service) error
 }
 
+// Workers shows who is there to take items.
+type Workers interface {
+	// WatchWorkers calls on with each worker that is there and with each word of one, with nil when one has gone, and caughtUp once
+	// in between. It returns when ctx ends, or when the watch is lost.
+	WatchWorkers(ctx context.Context, on func(id string, w *messages.Worker), caughtUp func()) error
+}
+
 // Quotas shows the accounts of quota pools.
 type Quotas interface {
 	// PoolQuotas reads all accounts of a pool, in no order.

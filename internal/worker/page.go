@@ -207,7 +207,7 @@ func (c *chunk) wanted() error {
 func (c *chunk) acquire(ctx context.Context) error {
 	before := c.w.ports.Now()
 	c.in.slots.Ramp(c.w.board.opened(c.gate(), before))
-	slot, err := c.in.slots.Acquire(ctx)
+	slot, err := c.slotWhileWanted(ctx)
 	c.header.SlotWait += c.w.ports.Now().Sub(before)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

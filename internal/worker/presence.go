@@ -10,6 +10,8 @@ import (
 const (
 	presenceTTL   = 15 * time.Second
 	presenceEvery = presenceTTL / 3
+
+	farewellWithin = time.Second
 )
 
 // presence says that the worker is there until ctx ends. Nothing that is correct depends on it.
@@ -24,7 +26,17 @@ func (w *Worker) presence(ctx context.Context) error {
 			w.log.Warn("presence not recorded", "error", err)
 		}
 		if !pause(ctx, presenceEvery) {
+			w.farewell(ctx)
 			return nil
 		}
+	}
+}
+
+// farewell says that the worker has gone, so that it is told from one that died. Untold, its presence expires.
+func (w *Worker) farewell(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellWithin)
+	defer cancel()
+	if err := w.ports.Records.RemoveWorker(ctx, w.cfg.ID); err != nil {
+		w.log.Debug("presence not taken back; it expires", "error", err)
 	}
 }

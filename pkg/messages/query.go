@@ -258,12 +258,29 @@ type Progress struct {
 	KeptPages int64  `json:"kept_pages,omitempty"` // beside these, such as are stored of chunks without a result: a resume goes on behind them
 	Requests  int64  `json:"requests"`             // as told by results, stored pages and interruptions
 	// Of Requests, those that nothing stored tells of any more: of results that were lost, or of failures that were tried again.
-	RequestsGone int64      `json:"requests_gone,omitempty"`
-	AtLeast      bool       `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
-	Bytes        int64      `json:"bytes"`                       // of rows, before compression
-	Quotas       []PoolLeft `json:"quotas,omitempty"`            // of the service, as they stood then
-	Updated      time.Time  `json:"updated"`
+	RequestsGone int64       `json:"requests_gone,omitempty"`
+	AtLeast      bool        `json:"requests_at_least,omitempty"` // there may have been more requests, of processes that ended without a word
+	Bytes        int64       `json:"bytes"`                       // of rows, before compression
+	Quotas       []PoolLeft  `json:"quotas,omitempty"`            // of the service, as they stood then
+	Workers      *Attendance `json:"workers,omitempty"`           // as it was then; nil: not known
+	Updated      time.Time   `json:"updated"`
 }
+
+// Attendance is how many workers are there to take items.
+type Attendance struct {
+	Present int       `json:"present"`
+	Last    time.Time `json:"last_seen,omitzero"` // with none present, when one was last heard of, as far as is known
+}
+
+func (m *Attendance) validate() error {
+	if m == nil {
+		return nil
+	}
+	return checkCount("present", int64(m.Present))
+}
+
+// Alone tells whether work waits, and nobody is there to take it.
+func (m *Progress) Alone() bool { return m.Workers != nil && m.Workers.Present == 0 && m.Waiting > 0 }
 
 // PoolLeft is what is left of a quota pool.
 type PoolLeft struct {
@@ -291,6 +308,7 @@ func (m *Progress) Validate() error {
 		checkCount("requests", m.Requests), checkCount("requests_gone", m.RequestsGone),
 		checkCount("bytes", m.Bytes),
 		field("quotas", m.checkQuotas()),
+		field("workers", m.Workers.validate()),
 	)
 }
 
