@@ -250,3 +250,53 @@ func TestAnItemOlderThanTheConnectionIsInDoubt(t *testing.T) {
 	}
 	testkit.Until(t, "the fresh item is in doubt when the connection was lost with it in hand", taken[1].InDoubt)
 }
+
+func TestAnItemInWhosePlaceAnotherOneIsQueuedIsRefused(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, 30*time.Second)
+	first := testkit.Item("q", 0)
+	first.Allowance = 7
+	second := testkit.Item("q", 0)
+	second.Dispatched = first.Dispatched.Add(time.Second)
+	behind := testkit.Item("q", 1)
+	publish(t, b, first)
+	for range 2 { // whether it lies there or is in somebody's hands
+		refused, err := b.PublishItems(t.Context(), []*messages.Item{second, behind})
+		if err != nil || len(refused) != 1 || refused[0].Item != second || refused[0].Queued == nil || refused[0].Queued.Allowance != 7 {
+			t.Fatalf("%+v, %v", refused, err)
+		}
+		if refused, err = b.PublishItems(t.Context(), []*messages.Item{first}); err != nil || len(refused) != 0 {
+			t.Fatalf("the item that is queued is refused: %+v, %v", refused, err)
+		}
+	}
+	for _, d := range take(t, q, 2) {
+		if err := d.Done(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused, err := b.PublishItems(t.Context(), []*messages.Item{second}); err != nil || len(refused) != 0 {
+		t.Fatalf("%+v, %v", refused, err)
+	}
+}
+
+// Whoever does not hear that an event is stored stores it again.
+func TestAnEventThatIsSentTwiceIsStoredOnce(t *testing.T) {
+	b := testkit.Bus(t)
+	m := &messages.Interruption{
+		V: messages.Version, Query: "q", Run: 1, Position: "0", Service: "rivers", Kind: messages.AllowanceSpent, Reason: "spent", Sent: 3, Worker: "w1",
+		At: time.Now(), Dispatched: time.Now().Add(-time.Minute),
+	}
+	for range 2 {
+		if err := b.PublishInterruption(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := *m
+	other.At = m.At.Add(time.Nanosecond)
+	if err := b.PublishInterruption(t.Context(), &other); err != nil {
+		t.Fatal(err)
+	}
+	if n := stored(t, b, "EVENTS"); n != 2 {
+		t.Errorf("%d events are stored, want 2", n)
+	}
+}

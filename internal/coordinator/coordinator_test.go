@@ -377,8 +377,8 @@ func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
 		t.Errorf("it failed because of %+v, want position 1", failed.Stop)
 	}
 	survey, err := c.Survey(t.Context(), failed)
-	if err != nil || survey.Completed.Roots() != 6 || survey.Progress.Failed != 2 {
-		t.Errorf("survey %+v, %v; want what is not wrong to be complete", survey.Progress, err)
+	if err != nil || !survey.Completed.Has("0") || !survey.Completed.Has("2") || survey.Progress.Failed != 2 {
+		t.Errorf("survey %+v, %v; want what is not wrong before the failure to be complete", survey.Progress, err)
 	}
 	before := len(script.Calls())
 	mended.Store("mended", true)
@@ -391,8 +391,8 @@ func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
 		}
 	}
 	slices.Sort(again)
-	if !slices.Equal(again, []string{"s01", "s03"}) {
-		t.Errorf("the resume asked for %v, want the failed ones", again)
+	if !slices.Contains(again, "s01") || !slices.Contains(again, "s03") || len(again) != 8-survey.Completed.Roots() {
+		t.Errorf("the resume asked for %v, want the failed ones and what was not begun", again)
 	}
 }
 
