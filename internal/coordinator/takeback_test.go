@@ -28,7 +28,7 @@ func TestAResumeTakesBackWhatTheOldRunHasQueued(t *testing.T) {
 		q.State, q.Updated = messages.Interrupted, time.Now()
 		q.Stop = &messages.Stop{Kind: messages.StopDrained, Reason: "as the test says", At: q.Updated}
 	})
-	if err := r.bus.PublishItems(t.Context(), queued); err != nil {
+	if _, err := r.bus.PublishItems(t.Context(), queued); err != nil {
 		t.Fatal(err)
 	}
 	if n := testkit.Stored(t, r.js, "ITEMS"); n != 3 {
