@@ -452,18 +452,21 @@ func TestWithoutAConnectionEachCallSaysSoAtOnce(t *testing.T) {
 	testkit.Until(t, "the connection is lost", func() bool { return !b.Connected() })
 	testkit.Until(t, "readiness to follow", func() bool { return b.Ready(t.Context()) != nil })
 	for name, call := range map[string]func() error{
-		"load":        func() error { _, _, err := b.LoadQuery(t.Context(), "q"); return err },
-		"list":        func() error { _, err := b.ListQueries(t.Context()); return err },
-		"save":        func() error { _, err := b.SaveQuery(t.Context(), q, 1); return err },
-		"create":      func() error { return b.CreateQuery(t.Context(), q, []byte("spec")) },
-		"remove":      func() error { return b.RemoveWorker(t.Context(), "w") },
-		"quotas":      func() error { _, err := b.ListQuotas(t.Context()); return err },
-		"store":       func() error { _, _, err := b.ResultStore(t.Context()); return err },
-		"result":      func() error { _, _, err := b.Result(t.Context(), "q", "0"); return err },
-		"purge":       func() error { return b.PurgeItems(t.Context(), "s", "q") },
-		"queue":       func() error { _, err := b.Queue(t.Context(), "s"); return err },
-		"ready":       func() error { return b.Ready(t.Context()) },
-		"publish":     func() error { return b.PublishItems(t.Context(), []*messages.Item{testkit.Item("q", 0)}) },
+		"load":   func() error { _, _, err := b.LoadQuery(t.Context(), "q"); return err },
+		"list":   func() error { _, err := b.ListQueries(t.Context()); return err },
+		"save":   func() error { _, err := b.SaveQuery(t.Context(), q, 1); return err },
+		"create": func() error { return b.CreateQuery(t.Context(), q, []byte("spec")) },
+		"remove": func() error { return b.RemoveWorker(t.Context(), "w") },
+		"quotas": func() error { _, err := b.ListQuotas(t.Context()); return err },
+		"store":  func() error { _, _, err := b.ResultStore(t.Context()); return err },
+		"result": func() error { _, _, err := b.Result(t.Context(), "q", "0"); return err },
+		"purge":  func() error { return b.PurgeItems(t.Context(), "s", "q") },
+		"queue":  func() error { _, err := b.Queue(t.Context(), "s"); return err },
+		"ready":  func() error { return b.Ready(t.Context()) },
+		"publish": func() error {
+			_, err := b.PublishItems(t.Context(), []*messages.Item{testkit.Item("q", 0)})
+			return err
+		},
 		"ready again": func() error { return b.Ready(t.Context()) },
 	} {
 		began := time.Now()
