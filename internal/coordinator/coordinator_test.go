@@ -348,6 +348,14 @@ func TestAnActiveQueryIsNotRemoved(t *testing.T) {
 }
 
 func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
+	for _, rule := range []query.OnFailure{query.FailureFinish, query.FailureStop} {
+		t.Run(string(rule), func(t *testing.T) { severalFail(t, rule) })
+	}
+}
+
+// severalFail has positions 1 and 3 of 8 fail, the higher one first.
+func severalFail(t *testing.T, rule query.OnFailure) {
+	t.Helper()
 	r := newRig(t)
 	c := r.lead()
 	var mended sync.Map
@@ -371,14 +379,20 @@ func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
 		return two(call)
 	})
 	r.work(script)
-	q := r.submit(c, sites(8))
+	spec := sites(8)
+	spec.Run.OnFailure = rule
+	q := r.submit(c, spec)
 	failed := r.settles(q.ID, 1, messages.Failed)
 	if failed.Stop.Kind != messages.StopFailure || failed.Stop.Position != "1" || failed.Stop.Status != 400 || failed.Stop.Class != "bad_request" {
 		t.Errorf("it failed because of %+v, want position 1", failed.Stop)
 	}
 	survey, err := c.Survey(t.Context(), failed)
-	if err != nil || !survey.Completed.Has("0") || !survey.Completed.Has("2") || survey.Progress.Failed != 2 {
-		t.Errorf("survey %+v, %v; want what is not wrong before the failure to be complete", survey.Progress, err)
+	if err != nil || survey.Progress.Failed != 2 {
+		t.Errorf("survey %+v, %v; want two failures", survey.Progress, err)
+	}
+	done := survey.Completed.Roots()
+	if rule == query.FailureFinish && done != 6 || !survey.Completed.Has("0") || !survey.Completed.Has("2") {
+		t.Errorf("survey %+v; want what is not wrong to be complete, all of it or what stands before the failure", survey.Progress)
 	}
 	before := len(script.Calls())
 	mended.Store("mended", true)
@@ -391,7 +405,7 @@ func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
 		}
 	}
 	slices.Sort(again)
-	if !slices.Contains(again, "s01") || !slices.Contains(again, "s03") || len(again) != 8-survey.Completed.Roots() {
+	if !slices.Contains(again, "s01") || !slices.Contains(again, "s03") || len(again) != 8-done {
 		t.Errorf("the resume asked for %v, want the failed ones and what was not begun", again)
 	}
 }
