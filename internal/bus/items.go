@@ -81,18 +81,16 @@ func (b *Bus) purge(ctx context.Context, stream, subject string) error {
 
 // Queue takes the items of one service. It is safe for concurrent use.
 type Queue struct {
-	bus      *Bus
-	consumer jetstream.Consumer
-	service  string
+	bus     *Bus
+	service string
 }
 
 // Queue opens the queue of a service that EnsureQueue has made.
 func (b *Bus) Queue(ctx context.Context, service string) (*Queue, error) {
-	consumer, err := b.js.Consumer(ctx, streamItems, service)
-	if err != nil {
+	if _, err := b.js.Consumer(ctx, streamItems, service); err != nil {
 		return nil, fmt.Errorf("open the queue of %s: %w", service, translate(err))
 	}
-	return &Queue{b, consumer, service}, nil
+	return &Queue{b, service}, nil
 }
 
 // Delivery is an item in a worker's hands. It comes again when the worker says nothing for the queue's ackWait.
@@ -100,7 +98,7 @@ type Delivery struct {
 	Item      *messages.Item
 	Delivered int // 1 for the first delivery of the item
 	bus       *Bus
-	msg       jetstream.Msg
+	reply     string // where the queue hears of it
 }
 
 // InDoubt tells whether the item may be in other hands too, or have been: it was delivered before, or is older than the connection.
@@ -116,42 +114,35 @@ func (d *Delivery) InDoubt() bool {
 // A request without waiting would not do: while the workers hold as many items as the queue allows, the server leaves it
 // unanswered, and what it has delivered before would lie here unworked.
 func (q *Queue) Take(ctx context.Context, n int, wait time.Duration, on func(*Delivery), bad func(error)) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	batch, err := q.consumer.Fetch(n, jetstream.FetchContext(ctx))
-	if err != nil {
-		return 0, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
-	}
 	taken := 0
-	for msg := range batch.Messages() {
+	err := q.pull(ctx, n, wait, func(msg *nats.Msg) {
 		if d := q.open(msg, bad); d != nil {
 			taken++
 			on(d)
 		}
+	})
+	if err != nil {
+		return taken, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
 	}
-	err = batch.Error()
-	if err == nil || errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return taken, nil
-	}
-	return taken, fmt.Errorf("take from the queue of %s: %w", q.service, translate(err))
+	return taken, nil
 }
 
-func (q *Queue) open(msg jetstream.Msg, bad func(error)) *Delivery {
-	item, err := messages.DecodeItem(msg.Data())
-	if err == nil && msg.Subject() != itemSubject(item.Service, item.Query, item.Position) {
-		err = fmt.Errorf("%w: an item of %s/%s under the subject %s", messages.ErrInvalid, item.Query, item.Position, msg.Subject())
+func (q *Queue) open(msg *nats.Msg, bad func(error)) *Delivery {
+	item, err := messages.DecodeItem(msg.Data)
+	if err == nil && msg.Subject != itemSubject(item.Service, item.Query, item.Position) {
+		err = fmt.Errorf("%w: an item of %s/%s under the subject %s", messages.ErrInvalid, item.Query, item.Position, msg.Subject)
 	}
 	if err != nil {
 		bad(fmt.Errorf("queue of %s: %w", q.service, err))
 		// An item of a newer version is left for a newer worker; one that nobody can read is removed.
 		if errors.Is(err, messages.ErrVersion) {
-			_ = msg.NakWithDelay(time.Minute) // refused only when the delivery is no longer ours
+			_ = q.bus.nc.Publish(msg.Reply, fmt.Appendf(nil, `-NAK {"delay": %d}`, time.Minute)) // without a connection it comes again sooner
 		} else {
-			_ = msg.TermWithReason("not an item")
+			_ = q.bus.nc.Publish(msg.Reply, []byte("+TERM not an item"))
 		}
 		return nil
 	}
-	d := &Delivery{Item: item, Delivered: 1, bus: q.bus, msg: msg}
+	d := &Delivery{Item: item, Delivered: 1, bus: q.bus, reply: msg.Reply}
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered = int(meta.NumDelivered) //nolint:gosec // a count of deliveries
 	}
@@ -171,7 +162,7 @@ const (
 func (d *Delivery) Done(ctx context.Context) error {
 	until := time.Now().Add(ackPatience)
 	for silences := 0; ; {
-		err := translate(d.msg.DoubleAck(context.WithoutCancel(ctx)))
+		err := translate(d.acknowledge(context.WithoutCancel(ctx)))
 		if err == nil {
 			return nil
 		}
@@ -189,9 +180,17 @@ func (d *Delivery) Done(ctx context.Context) error {
 	}
 }
 
+// acknowledge tries once, and waits for the queue's word.
+func (d *Delivery) acknowledge(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	_, err := d.bus.nc.RequestWithContext(ctx, d.reply, []byte("+ACK"))
+	return err
+}
+
 // HandBack puts the item back at once for another worker.
 func (d *Delivery) HandBack() error {
-	if err := d.msg.Nak(); err != nil {
+	if err := d.bus.nc.Publish(d.reply, []byte("-NAK")); err != nil {
 		return fmt.Errorf("hand back position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
 	}
 	return nil
@@ -199,7 +198,7 @@ func (d *Delivery) HandBack() error {
 
 // InProgress says that the worker is still at it.
 func (d *Delivery) InProgress() error {
-	if err := d.msg.InProgress(); err != nil {
+	if err := d.bus.nc.Publish(d.reply, []byte("+WPI")); err != nil {
 		return fmt.Errorf("keep position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
 	}
 	return nil

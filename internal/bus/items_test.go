@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -144,6 +145,55 @@ func TestTakeGivesEachItemAsItComes(t *testing.T) {
 	}
 	if err := taking.Stop(t); err != nil {
 		t.Error(err)
+	}
+}
+
+// The server may have sent one when who asked has had enough.
+func TestAnItemThatComesAsATakeEndsIsInSomebodysHands(t *testing.T) {
+	const items = 400
+	for name, take := range map[string]func(context.Context, *bus.Queue, func(*bus.Delivery), func(error)) (int, error){
+		"its time is over": func(ctx context.Context, q *bus.Queue, on func(*bus.Delivery), bad func(error)) (int, error) {
+			return q.Take(ctx, 3, time.Duration(2000+rand.IntN(2000))*time.Microsecond, on, bad)
+		},
+		"it is told to end": func(ctx context.Context, q *bus.Queue, on func(*bus.Delivery), bad func(error)) (int, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Duration(2000+rand.IntN(2000))*time.Microsecond)
+			defer cancel()
+			return q.Take(ctx, 3, time.Minute, on, bad)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := testkit.Bus(t)
+			q := openQueue(t, b, time.Minute) // longer than the test: an item that is lost stays away
+			publishing := testkit.Run(t, func(ctx context.Context) error {
+				for i := range items {
+					if _, err := b.PublishItems(ctx, []*messages.Item{testkit.Item("q", i)}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			seen, bad := map[messages.Position]bool{}, func(err error) { t.Error(err) }
+			for deadline := time.Now().Add(30 * time.Second); len(seen) < items && time.Now().Before(deadline); {
+				_, err := take(t.Context(), q, func(d *bus.Delivery) {
+					if seen[d.Item.Position] {
+						t.Errorf("position %s came twice", d.Item.Position)
+					}
+					seen[d.Item.Position] = true
+					if err := d.Done(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}, bad)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := publishing.Stop(t); err != nil {
+				t.Error(err)
+			}
+			if len(seen) != items {
+				t.Errorf("%d of %d items came; the others are in nobody's hands", len(seen), items)
+			}
+		})
 	}
 }
 
