@@ -41,7 +41,7 @@ func (q *Queue) pull(ctx context.Context, n int, wait time.Duration, on func(*na
 	}
 	received := 0
 	defer func() {
-		for msg := range leave(nc, sub, incoming, received == n) {
+		for msg := range leave(context.WithoutCancel(ctx), nc, sub, incoming, received == n) {
 			if msg.Header.Get(headerStatus) == "" {
 				on(msg)
 			}
@@ -82,14 +82,14 @@ func (q *Queue) pull(ctx context.Context, n int, wait time.Duration, on func(*na
 }
 
 // leave ends the subscription and gives what has come until the server knew of it. Nothing does when all has come.
-func leave(nc *nats.Conn, sub *nats.Subscription, incoming chan *nats.Msg, all bool) func(yield func(*nats.Msg) bool) {
+func leave(ctx context.Context, nc *nats.Conn, sub *nats.Subscription, incoming chan *nats.Msg, all bool) func(yield func(*nats.Msg) bool) {
 	return func(yield func(*nats.Msg) bool) {
 		if all {
 			_ = sub.Unsubscribe() // refused only when it is over already
 			return
 		}
 		if sub.Drain() == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), pullLeave)
+			ctx, cancel := context.WithTimeout(ctx, pullLeave)
 			_ = nc.FlushWithContext(ctx) // who cannot be asked sends nothing either
 			cancel()
 		}
