@@ -18,7 +18,11 @@ func (b *Bus) SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Durat
 	if err != nil {
 		return err
 	}
-	msg := nats.NewMsg("$KV." + bucketWorkers + "." + w.ID)
+	key := w.ID
+	if w.Instance != "" {
+		key += "." + w.Instance
+	}
+	msg := nats.NewMsg("$KV." + bucketWorkers + "." + key)
 	msg.Data = data
 	// Nobody else writes this key: the newest word of the worker stands.
 	if _, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgTTL(ttl)); err != nil {

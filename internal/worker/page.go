@@ -235,6 +235,9 @@ func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) er
 		Worker: c.w.cfg.ID, At: c.w.ports.Now(),
 	}
 	c.w.board.gate(gate)
+	for _, a := range c.accounts() { // who looks at the pool after the gate is to see the refusal
+		a.flush(ctx, false)
+	}
 	// The slot is kept until the gate is closed for all: whoever takes it next is to hear of the gate first.
 	err := c.w.ports.Records.CloseGate(ctx, gate)
 	c.release(ctx)

@@ -16,11 +16,11 @@ const (
 
 // presence says that the worker is there until ctx ends. Nothing that is correct depends on it.
 func (w *Worker) presence(ctx context.Context) error {
-	started := w.ports.Now()
+	started, instance := w.ports.Now(), w.ports.NewID()
 	for {
 		me := &messages.Worker{
 			V: messages.Version, ID: w.cfg.ID, Host: w.cfg.Host, Version: w.cfg.Version,
-			Concurrency: w.cfg.Concurrency, Running: w.busy.value(), Started: started, Seen: w.ports.Now(),
+			Concurrency: w.cfg.Concurrency, Running: w.busy.value(), Started: started, Seen: w.ports.Now(), Instance: instance,
 		}
 		if err := w.ports.Records.SaveWorker(ctx, me, presenceTTL); err != nil && ctx.Err() == nil {
 			w.log.Warn("presence not recorded", "error", err)

@@ -88,21 +88,27 @@ func (c *chunk) chargeAgain(ctx context.Context) (err error) {
 	return c.againOpen()
 }
 
-// againOpen refuses a further request of a call while the gate is closed.
+// againOpen refuses a further request of a call while the gate is closed, and when nobody asks for the item any more.
 func (c *chunk) againOpen() error {
+	if err := c.wanted(); errors.Is(err, errDropped) {
+		return err
+	}
 	if gate := c.w.board.closed(c.gate(), c.w.ports.Now()); gate != nil {
 		return c.interrupt(messages.QuotaExhausted, gate.Status, gate.Reason, gate.Until)
 	}
 	return nil
 }
 
-// mayStill tells whether a request that was charged may be sent this very moment: looking for results and waiting for the store may
+// mayStill tells whether a request that was charged may be sent this very moment: charging it, looking for results and waiting for the store may
 // have taken long, and a process that stood still does not know how long.
 func (c *chunk) mayStill() bool {
 	for _, t := range c.tickets {
 		if !t.holds() {
 			return false
 		}
+	}
+	if c.wanted() != nil {
+		return false
 	}
 	return c.slot != nil && c.slot.Valid() && c.w.board.closed(c.gate(), c.w.ports.Now()) == nil
 }
@@ -169,9 +175,11 @@ func (c *chunk) giveBack() {
 // book tells the pools what a request has cost.
 func (c *chunk) book(page service.Page, err error) {
 	metered := page.Metered
+	served := err == nil
 	var refused time.Time
 	if answer, ok := errors.AsType[*service.ResponseError](err); ok {
 		metered = answer.Metered
+		served = answer.Class == service.ClassNoData
 		if answer.Class == service.ClassQuota && answer.RetryAfter > 0 {
 			refused = c.hintedUntil(answer.RetryAfter)
 		}
@@ -190,7 +198,7 @@ func (c *chunk) book(page service.Page, err error) {
 		if len(c.tickets) > 1 && word != nil && word.Remaining > 0 {
 			until = time.Time{} // it was another pool
 		}
-		t.account.settle(t, max(0, units), word, until)
+		t.account.settle(t, max(0, units), served, word, until)
 	}
 	c.tickets = nil
 }
@@ -204,7 +212,7 @@ func (c *chunk) bookFurther(requests int) map[*account]int64 {
 			continue
 		}
 		sent[t.account]++
-		t.account.settle(t, 1, nil, time.Time{})
+		t.account.settle(t, 1, false, nil, time.Time{})
 	}
 	c.further = nil
 	return sent
@@ -222,16 +230,7 @@ func readingOf(pool string, readings []service.QuotaReading) *quota.Reading {
 // untilKnown is when a request that was refused without a time may be sent again, by what the pools' books know; else after
 // the declared window, and the pools are told of that.
 func (c *chunk) untilKnown(ctx context.Context) time.Time {
-	var accounts []*account
-	if c.up.Pools != nil && c.w.ports.Quotas != nil {
-		pools, err := c.up.Pools()
-		if err != nil {
-			pools = nil
-		}
-		for _, cfg := range pools {
-			accounts = append(accounts, c.w.quotas.account(c.heldBack(cfg)))
-		}
-	}
+	accounts := c.accounts()
 	var until time.Time
 	for _, a := range accounts {
 		if at := a.nextAfterRefusal(ctx); at.After(until) {
@@ -246,6 +245,22 @@ func (c *chunk) untilKnown(ctx context.Context) time.Time {
 		a.refuse(until)
 	}
 	return until
+}
+
+// accounts are those that a request which is sent now is charged to.
+func (c *chunk) accounts() []*account {
+	if c.up.Pools == nil || c.w.ports.Quotas == nil {
+		return nil
+	}
+	pools, err := c.up.Pools()
+	if err != nil {
+		return nil
+	}
+	all := make([]*account, len(pools))
+	for i, cfg := range pools {
+		all[i] = c.w.quotas.account(c.heldBack(cfg))
+	}
+	return all
 }
 
 // heldBack is the pool as the item may spend it: of what is held back the greatest number holds.

@@ -17,6 +17,7 @@ const (
 	termsInWindow = 8
 	renewals      = 3 // in a term
 	unitsAtOnce   = 64
+	idleAfter     = 250 * time.Millisecond // what nobody takes any more is given back
 	exchangeWait  = 5 * time.Second
 )
 
@@ -39,9 +40,12 @@ type account struct {
 	heard    time.Time // when the ledger's clock was that
 	answers  answers
 	renew    time.Time // when the store is to be told
+	retry    time.Time // when it is to be told that could not be; zero: it could
+	took     time.Time // when units were taken last
 	asked    bool      // units were taken since the last exchange
 	total    int64     // of the ledger
 	spends   []quota.Spend
+	told     int64 // spends that the store has heard of
 	readings []quota.Reading
 	refused  time.Time
 	known    *messages.QuotaLedger // as the store last had it
@@ -145,7 +149,7 @@ func (a *account) expected(ask ask) int64 {
 // ticket makes the right to send a request. The caller holds mu.
 func (a *account) ticket(ask ask, units int64) *ticket {
 	a.flying += units
-	a.asked = true
+	a.asked, a.took = true, a.w.ports.Now()
 	a.answers.begin(a.cfg, ask)
 	a.w.quotas.rouse()
 	total := a.total
@@ -183,13 +187,14 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 	now := a.w.ports.Now()
 	report := quota.Report{
 		Spends: a.spends, Readings: a.readings, Refused: a.refused, Flying: a.flying, Need: units, Clock: a.clock.After(now.Sub(a.heard)),
+		First: a.told + 1,
 	}
 	all := quota.Open(a.cfg, copied(a.known))
 	if g := all.Exchange(now, a.holder, a.term, report); g.Denied != nil {
 		return nil, g.Denied, nil
 	}
-	if limit := a.known.Limit; limit > 0 {
-		share := a.share(limit)
+	if limit := all.State().Limit; limit > 0 {
+		share, units := a.share(limit), max(1, units)
 		if share == nil {
 			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Limit: limit, HoldBack: a.cfg.HoldBack}, nil
 		}
@@ -206,15 +211,16 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 // holds mu.
 func (a *account) share(limit int64) *quota.Ledger {
 	cfg := a.cfg
-	cfg.Limit, cfg.HoldBack = (limit-a.cfg.HoldBack)/int64(max(1, a.w.quotas.workers())), 0
-	if cfg.Limit < 1 {
-		return nil
-	}
+	cfg.Limit, cfg.HoldBack = max(0, limit-a.cfg.HoldBack)/int64(max(1, a.w.quotas.workers())), 0
+	cfg.Observes, cfg.Foreign = false, false // the limit is known
 	var spent *messages.QuotaLedger
 	if a.alone != nil {
 		spent = a.alone.State()
 	}
 	a.alone = quota.Open(cfg, spent)
+	if cfg.Limit < 1 {
+		return nil
+	}
 	return a.alone
 }
 
@@ -234,13 +240,13 @@ func copied(l *messages.QuotaLedger) *messages.QuotaLedger {
 }
 
 // settle books an answer.
-func (a *account) settle(t *ticket, units int64, reading *quota.Reading, refused time.Time) {
+func (a *account) settle(t *ticket, units int64, served bool, reading *quota.Reading, refused time.Time) {
 	now := a.w.ports.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end(t)
 	a.answers.seen(a.cfg, t.ask, units)
-	spend := quota.Spend{Sent: t.sent, Answered: now, Units: units}
+	spend := quota.Spend{Sent: t.sent, Answered: now, Units: units, Served: served}
 	a.spends = append(a.spends, spend)
 	if reading != nil {
 		r := *reading
@@ -250,11 +256,12 @@ func (a *account) settle(t *ticket, units int64, reading *quota.Reading, refused
 	if refused.After(a.refused) {
 		a.refused = refused
 	}
-	if a.known != nil && a.known.Limit > 0 {
-		if share := a.share(a.known.Limit); share != nil {
-			share.Exchange(a.steady(now), a.holder, a.term, quota.Report{Spends: []quota.Spend{spend}, Flying: a.flying})
-		}
+	limit := int64(0)
+	if a.known != nil {
+		limit = a.known.Limit
 	}
+	a.share(limit) // for its books, which begin before the limit is known
+	a.alone.Exchange(a.steady(now), a.holder, a.term, quota.Report{Spends: []quota.Spend{spend}, Flying: a.flying})
 	a.tell()
 	a.w.quotas.rouse()
 }
@@ -312,11 +319,12 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	}
 	report := quota.Report{
 		Spends: a.spends, Readings: a.readings, Refused: a.refused, Free: a.free, Flying: a.flying, Need: need, Batch: unitsAtOnce * max(1, need),
+		First: a.told + 1,
 	}
-	if need == 0 && !a.asked {
+	if need == 0 && (!a.asked || a.idle(begun)) {
 		report.Free = 0 // others may need them
 	}
-	kept := a.free
+	known := a.known
 	a.free, a.asked, a.spends, a.readings, a.refused = 0, need > 0, nil, nil, time.Time{}
 	a.mu.Unlock()
 
@@ -326,7 +334,7 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	err := a.w.ports.Quotas.UpdateQuota(ctx, a.cfg.Pool, a.cfg.Owner, func(have *messages.QuotaLedger) *messages.QuotaLedger {
 		now = a.w.ports.Now() // after the account was read: its clock, as it stands there, is not later than that
 		report.Clock = clock.After(now.Sub(heard))
-		l := quota.Open(a.cfg, have)
+		l := quota.Open(a.cfg, quota.Recovered(have, known))
 		grant = l.Exchange(now, a.holder, a.term, report)
 		state = l.State()
 		return state
@@ -335,7 +343,8 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	defer a.mu.Unlock()
 	a.renew = begun.Add(a.term / renewals)
 	if err != nil {
-		a.free += kept
+		// Whether the store has heard of it is not known, nor what stands reserved: what was reserved and not taken is not spent.
+		a.retry = a.renew
 		a.spends = append(report.Spends, a.spends...)
 		a.readings = append(report.Readings, a.readings...)
 		if a.refused.Before(report.Refused) {
@@ -344,6 +353,7 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 		a.forgetOld(begun)
 		return nil, err
 	}
+	a.told, a.retry = a.told+int64(len(report.Spends)), time.Time{}
 	a.free, a.total, a.known, a.until = grant.Free+a.free, grant.Total, state, begun.Add(a.term)
 	a.clock, a.heard = grant.Clock, now
 	if need > 0 {
@@ -360,14 +370,21 @@ func (a *account) forgetOld(now time.Time) {
 	}
 	for len(a.spends) > most || len(a.spends) > 0 && now.Sub(a.spends[0].Answered) > a.cfg.Window {
 		a.spends = a.spends[1:]
+		a.told++
 	}
 }
+
+// idle tells whether nobody takes units any more. The caller holds mu.
+func (a *account) idle(now time.Time) bool { return a.flying == 0 && now.Sub(a.took) >= idleAfter }
 
 // due tells whether the store is to be told something now; busy: there may be something later.
 func (a *account) due(now time.Time) (due, busy bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	busy = a.free+a.flying > 0 || len(a.spends) > 0 || !a.refused.IsZero()
+	if a.idle(now) {
+		return busy && !now.Before(a.retry), busy
+	}
 	return busy && !now.Before(a.renew), busy
 }
 

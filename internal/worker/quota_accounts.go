@@ -2,8 +2,6 @@ package worker
 
 import (
 	"context"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -23,7 +21,7 @@ type quotas struct {
 
 const (
 	flushEvery  = 50 * time.Millisecond
-	countEvery  = 15 * time.Second
+	countEvery  = 5 * time.Second
 	maxAccounts = 1024
 )
 
@@ -46,22 +44,9 @@ func (q *quotas) account(cfg quota.Config) *account {
 			}
 		}
 	}
-	holder := q.w.cfg.ID[:min(len(q.w.cfg.ID), 48)] + "-" + strconv.Itoa(len(q.accounts))
-	for slices.ContainsFunc(q.holders(), func(h string) bool { return h == holder }) {
-		holder += "x"
-	}
-	a := newAccount(q.w, cfg, holder)
+	a := newAccount(q.w, cfg, q.w.ports.NewID()) // whatever workers call themselves, no two of them are one holder
 	q.accounts[cfg] = a
 	return a
-}
-
-// holders lists the names under which units are reserved. The caller holds mu.
-func (q *quotas) holders() []string {
-	var all []string
-	for _, a := range q.accounts {
-		all = append(all, a.holder)
-	}
-	return all
 }
 
 // rouse has the accounts looked at.

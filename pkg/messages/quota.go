@@ -40,6 +40,9 @@ type QuotaLedger struct {
 	Reserved []QuotaReservation `json:"reserved,omitempty"`
 	Reading  *QuotaReading      `json:"reading,omitempty"` // the service's newest word
 	Refused  int64              `json:"refused,omitempty"` // no request is sent before this, as a refusal said
+
+	Served bool  `json:"served,omitempty"` // a request was served: what its answer did not say of the quota is not said
+	Begun  int64 `json:"begun,omitempty"`  // when the account was begun, or begun again after it was lost: tells the two apart
 }
 
 // QuotaSpend is units that were spent between two instants.
@@ -47,16 +50,20 @@ type QuotaSpend struct {
 	From  int64 `json:"f"` // the earliest instant at which the service can have counted them
 	To    int64 `json:"t"` // the latest one: they come back a window after it at the latest
 	Units int64 `json:"n"`
+	// Unsure is those of Units that were reserved by somebody who has not been heard of since: they may not have been spent.
+	Unsure int64 `json:"u,omitempty"`
 }
 
 // QuotaReservation is units that one process may spend until a deadline, without asking again. What is not given back by then
-// counts as spent.
+// counts as spent, until the process says what became of it.
 type QuotaReservation struct {
 	Holder string `json:"holder"`
 	Free   int64  `json:"free"`   // reserved and not used
 	Flying int64  `json:"flying"` // of requests that are not answered
 	From   int64  `json:"from"`
 	Until  int64  `json:"until"`
+	Heard  int64  `json:"heard,omitempty"`  // spends that the process has told of, since it began
+	Lapsed int64  `json:"lapsed,omitempty"` // units that count as spent since the deadline was over
 }
 
 // QuotaReading is what the service said of the pool with one answer.
@@ -70,7 +77,7 @@ type QuotaReading struct {
 // Validate reports the first field that is missing or out of bounds.
 func (m *QuotaLedger) Validate() error {
 	for i, s := range m.Spent {
-		if s.Units < 1 || s.Units > maxCount || s.From > s.To || s.From < 0 || i > 0 && s.To <= m.Spent[i-1].To {
+		if s.Units < 1 || s.Units > maxCount || s.Unsure < 0 || s.Unsure > s.Units || s.From > s.To || s.From < 0 || i > 0 && s.To <= m.Spent[i-1].To {
 			return fmt.Errorf("spent[%d]: %w: %d units from %d to %d", i, ErrInvalid, s.Units, s.From, s.To)
 		}
 	}
@@ -88,7 +95,7 @@ func (m *QuotaLedger) Validate() error {
 		checkVersion(m.V), field("pool", CheckName(m.Pool)), field("owner", CheckName(m.Owner)), field("counts", CheckName(m.Counts)),
 		field("model", checkQuotaModel(m.Model)), field("window_ns", m.checkWindow()), field("spent", m.checkSizes()),
 		checkCount("limit", m.Limit), checkCount("hold_back", m.HoldBack), checkCount("total", m.Total), checkCount("sets", m.Sets),
-		field("instants", checkInstants(m.Latest, m.Full, m.Phase, m.Refused)), m.Reading.validate(),
+		field("instants", checkInstants(m.Latest, m.Full, m.Phase, m.Refused, m.Begun)), m.Reading.validate(),
 	)
 }
 
@@ -125,7 +132,7 @@ func checkInstants(instants ...int64) error {
 }
 
 func (r *QuotaReservation) validate() error {
-	return firstError(field("holder", CheckName(r.Holder)), checkCount("free", r.Free), checkCount("flying", r.Flying), field("until", checkInstants(r.From, r.Until)))
+	return firstError(field("holder", CheckName(r.Holder)), checkCount("free", r.Free), checkCount("flying", r.Flying), checkCount("heard", r.Heard), checkCount("lapsed", r.Lapsed), field("until", checkInstants(r.From, r.Until)))
 }
 
 func (r *QuotaReading) validate() error {

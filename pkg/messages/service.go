@@ -83,13 +83,21 @@ type Worker struct {
 	Running     int       `json:"running"`
 	Started     time.Time `json:"started"`
 	Seen        time.Time `json:"seen"`
+	Instance    string    `json:"instance,omitempty"` // tells two processes apart that call themselves the same
 }
 
 // Validate reports the first field that is missing or out of bounds.
 func (m *Worker) Validate() error {
 	return firstError(
 		checkVersion(m.V), field("id", CheckName(m.ID)), checkText("host", m.Host), checkText("version", m.Version),
-		checkCount("concurrency", int64(m.Concurrency)), checkCount("running", int64(m.Running)))
+		checkCount("concurrency", int64(m.Concurrency)), checkCount("running", int64(m.Running)), field("instance", m.checkInstance()))
+}
+
+func (m *Worker) checkInstance() error {
+	if m.Instance == "" {
+		return nil
+	}
+	return CheckName(m.Instance)
 }
 
 // Encode validates m and gives its wire form.

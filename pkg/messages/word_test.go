@@ -110,7 +110,7 @@ func words() []word {
 		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second, Adapter: "soap"}, messages.DecodeService),
 		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Status: 429, Reason: "over the limit", Worker: "w1", At: noon(1)}, messages.DecodeGate),
 		wordOf("worker", &messages.Worker{
-			V: 1, ID: "w1", Host: "alpha.example.org", Version: "v1.0.0", Concurrency: 32, Running: 4, Started: noon(0), Seen: noon(1),
+			V: 1, ID: "w1", Host: "alpha.example.org", Version: "v1.0.0", Concurrency: 32, Running: 4, Started: noon(0), Seen: noon(1), Instance: "k7f2",
 		}, messages.DecodeWorker),
 		wordOf("suspect", &messages.Suspect{
 			V: 1, Query: "q1", Run: 2, Position: "17.0", Begun: []messages.Begun{{Attempt: "a1", Worker: "w1", Delivery: 3, At: noon(1)}},
@@ -118,9 +118,10 @@ func words() []word {
 		wordOf("quota_ledger", &messages.QuotaLedger{
 			V: 1, Pool: "gateway", Owner: "key-usgs", Counts: "requests", Model: "rolling", Window: time.Hour, Limit: 1000, Observed: true, HoldBack: 100,
 			Latest: noon(9).UnixNano(), Total: 412, Sets: 1, Full: noon(8).UnixNano(), Phase: noon(7).UnixNano(), Refused: noon(6).UnixNano(),
-			Spent:    []messages.QuotaSpend{{From: noon(1).UnixNano(), To: noon(2).UnixNano(), Units: 400}, {From: noon(2).UnixNano(), To: noon(3).UnixNano(), Units: 12}},
-			Reserved: []messages.QuotaReservation{{Holder: "w1-0", Free: 3, Flying: 4, From: noon(3).UnixNano(), Until: noon(8).UnixNano()}},
-			Reading:  &messages.QuotaReading{Remaining: 580, Total: 410, At: noon(3).UnixNano(), Reset: noon(30).UnixNano()},
+			Spent:    []messages.QuotaSpend{{From: noon(1).UnixNano(), To: noon(2).UnixNano(), Units: 400, Unsure: 7}, {From: noon(2).UnixNano(), To: noon(3).UnixNano(), Units: 12}},
+			Reserved: []messages.QuotaReservation{{Holder: "w1-0", Free: 3, Flying: 4, From: noon(3).UnixNano(), Until: noon(8).UnixNano(), Heard: 12, Lapsed: 2}},
+			Served:   true, Begun: noon(1).UnixNano(),
+			Reading: &messages.QuotaReading{Remaining: 580, Total: 410, At: noon(3).UnixNano(), Reset: noon(30).UnixNano()},
 		}, messages.DecodeQuotaLedger),
 		wordOf("quotas", &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
 			Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Observed: true, Left: 588, HoldBack: 100, Window: 3600, Model: "rolling",

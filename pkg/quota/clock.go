@@ -20,7 +20,7 @@ func (l *Ledger) follow(now time.Time, clock Clock) {
 	at := now.UnixNano()
 	switch {
 	case l.s.Latest == 0:
-		l.s.Latest = max(0, at)
+		l.s.Latest = min(max(0, at), latest)
 	case !clock.At.IsZero() && clock.Sets == l.s.Sets:
 		l.s.Latest = max(l.s.Latest, min(clock.At.UnixNano(), latest))
 	case !clock.At.IsZero() || at < earliest || at > latest:

@@ -12,6 +12,7 @@ type Spend struct {
 	Sent     time.Time
 	Answered time.Time
 	Units    int64
+	Served   bool // the service did what was asked: what such an answer does not say of the quota, it does not say at all
 }
 
 // Reading is what one answer says of the pool.
@@ -25,7 +26,10 @@ type Reading struct {
 
 // Report is what a process tells and asks in one exchange.
 type Report struct {
-	Spends   []Spend
+	Spends []Spend
+	// First numbers the first of Spends among all that the holder has told of, from 1: what was told and not confirmed is told again,
+	// and counts once. 0: all are new.
+	First    int64
 	Readings []Reading
 	Refused  time.Time // until when a refusal said that nothing is to be sent; zero: there was none
 	Free     int64     // units that were reserved and not used, and are to be kept
@@ -78,14 +82,25 @@ const MostRefused = 24 * time.Hour
 // have a monotonic reading, a jump of its wall clock changes nothing.
 func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, report Report) Grant {
 	l.follow(now, report.Clock)
-	had, from := l.take(holder) // first, for it is not over while nobody has noticed
+	if l.s.Begun == 0 {
+		l.s.Begun = l.s.Latest
+	}
+	have, had := l.take(holder) // first, for it is not over while nobody has noticed
 	l.advance()
 	if !had {
-		report.Free = 0 // its reservation was over, and is spent
+		report.Free = 0 // its reservation was over
+		l.restore(have)
 	}
-	report = report.shifted(now, l.now())
+	report = report.counted().shifted(now, l.now())
+	told := have.Heard
+	if report.First > 0 {
+		n := int64(len(report.Spends))
+		report.Spends = report.Spends[min(max(0, told+1-report.First), n):]
+		told = max(told, counted(report.First-1+n))
+	}
 	for _, s := range report.Spends {
 		l.spend(l.bounded(s.Sent), l.bounded(s.Answered), s.Units)
+		l.s.Served = l.s.Served || s.Served
 	}
 	for _, r := range report.Readings {
 		l.read(r)
@@ -105,13 +120,21 @@ func (l *Ledger) Exchange(now time.Time, holder string, term time.Duration, repo
 		g.Denied.At = now.Add(g.Denied.At.Sub(l.now()))
 	}
 	if !had {
-		from = l.s.Latest
+		have.From = l.s.Latest
 	}
-	l.reserve(messages.QuotaReservation{Holder: holder, Free: free, Flying: report.Flying, From: from, Until: l.s.Latest + int64(term)})
+	l.reserve(messages.QuotaReservation{
+		Holder: holder, Free: free, Flying: report.Flying, From: have.From, Until: l.s.Latest + int64(term), Heard: told,
+	})
 	if free+report.Flying == 0 {
 		g.Until = time.Time{}
 	}
 	return g
+}
+
+// counted is the report with numbers that can be counted with.
+func (r Report) counted() Report {
+	r.First, r.Free, r.Flying, r.Need, r.Batch = counted(r.First), counted(r.Free), counted(r.Flying), counted(r.Need), counted(r.Batch)
+	return r
 }
 
 // shifted moves what a process tells from its own clock to the ledger's.
@@ -133,33 +156,10 @@ func (r Report) shifted(own, ledgers time.Time) Report {
 	return r
 }
 
-// take removes a holder's reservation.
-func (l *Ledger) take(holder string) (had bool, from int64) {
-	for i, r := range l.s.Reserved {
-		if r.Holder == holder {
-			l.s.Reserved = slices.Delete(l.s.Reserved, i, i+1)
-			return true, r.From
-		}
-	}
-	return false, 0
-}
-
-func (l *Ledger) reserve(r messages.QuotaReservation) {
-	if r.Free+r.Flying > 0 {
-		l.s.Reserved = append(l.s.Reserved, r)
-	}
-}
-
 // bounded keeps an instant that a process tells within what the ledger's clock has seen.
-func (l *Ledger) bounded(t time.Time) time.Time {
-	now := l.now()
-	if t.After(now) {
-		return now
-	}
-	if oldest := now.Add(-2 * l.s.Window); t.Before(oldest) {
-		return oldest
-	}
-	return t
+func (l *Ledger) bounded(t time.Time) int64 {
+	since := t.Sub(l.now()) // which cannot overflow
+	return max(0, l.s.Latest+int64(min(0, max(-2*l.s.Window, since))))
 }
 
 // fit gives up free units that the newest word of the service does not cover.
@@ -172,7 +172,7 @@ func (l *Ledger) fit(free, flying int64) int64 {
 
 // capped is what can be reserved for one request: where answers are larger than the limit, each takes all of it.
 func (l *Ledger) capped(need int64) int64 {
-	if usable := l.s.Limit - l.s.HoldBack; l.s.Limit > 0 && usable > 0 && !l.cfg.Foreign {
+	if usable := l.limit() - l.s.HoldBack; l.limit() > 0 && usable > 0 && !l.cfg.Foreign {
 		return min(need, usable)
 	}
 	return need
@@ -181,20 +181,21 @@ func (l *Ledger) capped(need int64) int64 {
 // grant reserves what is needed, and more where there is plenty.
 func (l *Ledger) grant(free *int64, report Report) *Denial {
 	at := l.s.Latest
-	l.reserve(messages.QuotaReservation{Flying: report.Flying})
-	defer func() { l.take("") }()
+	l.s.Reserved = append(l.s.Reserved, messages.QuotaReservation{Flying: report.Flying})
+	defer l.take("")
 	if l.s.Counts != "requests" {
 		l.need = report.Need
 		defer func() { l.need = 0 }()
 	}
 	left := l.left(at)
-	if left >= report.Need && len(l.s.Reserved) < messages.MaxQuotaReservations {
+	l.take("")
+	room := l.room()
+	if left >= report.Need && room {
 		const share = 8 // of what is left, for one process: others need some too
 		*free = report.Need + min(report.Batch, (left-report.Need)/share)
 		return nil
 	}
-	l.take("")
-	l.reserve(messages.QuotaReservation{Free: *free, Flying: report.Flying})
+	l.s.Reserved = append(l.s.Reserved, messages.QuotaReservation{Free: *free, Flying: report.Flying})
 	missing := report.Need - *free
 	return &Denial{
 		At: l.next(missing), Soon: l.mayReturn(at, missing) || left >= report.Need,
@@ -202,25 +203,10 @@ func (l *Ledger) grant(free *int64, report Report) *Denial {
 	}
 }
 
-// shown is what is left at an instant as people are told it.
-func (l *Ledger) shown(at int64) int64 {
-	_, flying := l.reserved()
-	left, ok := l.told(at)
-	if !ok {
-		left = l.own(at)
-	}
-	if at < l.s.Refused {
-		left = 0
-	}
-	if left >= unknown/2 {
-		return l.s.Limit
-	}
-	return max(0, left-flying)
-}
-
 // read takes in what an answer says.
 func (l *Ledger) read(r Reading) {
-	at := l.bounded(r.At).UnixNano()
+	at := l.bounded(r.At)
+	r.Limit, r.Remaining, r.Total = min(r.Limit, most), min(r.Remaining, most), counted(r.Total)
 	if r.Limit > 0 && r.Limit != l.s.Limit {
 		l.relimit(r.Limit)
 	}
@@ -243,9 +229,10 @@ func (l *Ledger) read(r Reading) {
 		return // an answer to an earlier request that came later, and allows more
 	}
 	l.s.Reading = &word
-	if l.s.Model == Bucket && l.s.Limit > 0 {
-		left := min(l.s.Limit, word.Remaining-max(0, l.s.Total-word.Total))
-		l.s.Full = l.s.Latest + (l.s.Limit-left)*l.interval()
+	if limit := l.limit(); l.s.Model == Bucket && limit > 0 {
+		left := min(limit, word.Remaining-max(0, l.s.Total-word.Total))
+		l.s.Full = l.empty(l.s.Latest, l.s.Latest, limit-left)
+		l.settled()
 	}
 }
 
@@ -265,7 +252,8 @@ func (l *Ledger) relimit(limit int64) {
 	}
 	l.s.Limit = limit
 	if debt > 0 {
-		l.s.Full = l.s.Latest + debt*l.interval()
+		l.s.Full = l.empty(l.s.Latest, l.s.Latest, debt)
+		l.settled()
 	}
 }
 
@@ -274,20 +262,26 @@ func (l *Ledger) refuse(until time.Time) {
 	if until.IsZero() {
 		return
 	}
-	if most := l.now().Add(MostRefused); until.After(most) {
-		until = most
-	}
-	l.s.Refused = max(l.s.Refused, until.UnixNano())
+	wait := min(max(0, until.Sub(l.now())), MostRefused)
+	l.s.Refused = max(l.s.Refused, l.s.Latest+int64(wait))
 	if r := l.s.Reading; r == nil || r.At < l.s.Latest {
 		l.s.Reading = &messages.QuotaReading{Total: l.s.Total, At: max(0, min(l.s.Latest, l.s.Refused-1))}
 	}
 }
 
-// served takes in that requests were answered and that the answers said nothing of the quota. Where one was sent after the time
-// that a refusal had named, the service's old word is over; our books too, where they had nothing left.
+// served takes in that requests were served and that the answers said nothing of the quota. Where one was sent after the time
+// that a refusal had named, the service's old word is over; our books too, where they had nothing left. At another address than the
+// declared one, nothing is known any more where that word had left nothing.
 func (l *Ledger) served(spends []Spend) {
+	after := func(at int64) bool {
+		return slices.ContainsFunc(spends, func(s Spend) bool { return s.Served && l.bounded(s.Sent) >= at })
+	}
+	if r := l.s.Reading; l.cfg.Foreign && r != nil && r.Remaining < 1 && after(r.At) {
+		l.s.Reading, l.s.Observed, l.s.Limit = nil, false, 0
+		return
+	}
 	named := l.named()
-	if named == 0 || !slices.ContainsFunc(spends, func(s Spend) bool { return s.Sent.UnixNano() >= named }) {
+	if named == 0 || !after(named) {
 		return
 	}
 	l.s.Reading = nil
@@ -296,30 +290,5 @@ func (l *Ledger) served(spends []Spend) {
 	}
 	l.s.Spent = slices.DeleteFunc(l.s.Spent, func(s messages.QuotaSpend) bool { return s.To <= named })
 	l.s.Full = 0
-}
-
-// Standing is how the pool stands at now, as people are shown it. The account is not changed.
-func Standing(stored *messages.QuotaLedger, now time.Time) messages.QuotaStanding {
-	cfg := Config{Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Model: stored.Model, Limit: stored.Limit, Window: stored.Window, HoldBack: stored.HoldBack}
-	l := Open(cfg, clone(stored))
-	updated := l.now()
-	l.follow(now, Clock{})
-	l.advance()
-	at := l.s.Latest
-	shown := func(t time.Time) time.Time { return now.Add(t.Sub(l.now())).UTC() } // on the clock of who is shown it
-	standing := messages.QuotaStanding{
-		Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Limit: stored.Limit, Observed: stored.Observed, Left: l.shown(at),
-		HoldBack: stored.HoldBack, Window: int64((stored.Window + time.Second - 1) / time.Second), Model: stored.Model, Updated: shown(updated),
-	}
-	begun := l.begun(at)
-	for _, s := range l.s.Spent {
-		if s.To > begun {
-			standing.Since = shown(time.Unix(0, s.From))
-			break
-		}
-	}
-	if l.left(at) < 1 && !l.mayReturn(at, 1) {
-		standing.Next = shown(l.next(1))
-	}
-	return standing
+	l.settled()
 }

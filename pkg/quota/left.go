@@ -26,17 +26,26 @@ func (l *Ledger) begun(at int64) int64 {
 
 // own is what is left at an instant by our own books, reservations not counted.
 func (l *Ledger) own(at int64) int64 {
-	if l.s.Limit == 0 || l.cfg.Foreign && l.s.HoldBack == 0 {
+	if l.cfg.Foreign && l.s.HoldBack == 0 {
+		return unknown
+	}
+	return l.books(at)
+}
+
+// books is what is left by our own books, wherever the limit was said.
+func (l *Ledger) books(at int64) int64 {
+	limit := l.limit()
+	if limit == 0 {
 		return unknown
 	}
 	if l.s.Model == Bucket {
 		debt := max(0, l.s.Full-at)
-		return l.s.Limit - (debt+l.interval()-1)/l.interval()
+		return limit - (debt+l.interval()-1)/l.interval()
 	}
-	left, begun := l.s.Limit, l.begun(at)
+	left, begun := limit, l.begun(at)
 	for _, s := range l.s.Spent {
 		if s.To > begun {
-			left -= s.Units
+			left = max(-most, left-s.Units)
 		}
 	}
 	return left
@@ -61,7 +70,7 @@ func (l *Ledger) returned(from, to int64) int64 {
 	window := int64(l.s.Window)
 	for _, s := range l.s.Spent {
 		if s.From > from-window && s.To <= to-window {
-			units += s.Units
+			units = counted(units + s.Units - s.Unsure) // what was not spent does not come back
 		}
 	}
 	return units
@@ -130,13 +139,13 @@ func (l *Ledger) left(at int64) int64 {
 // unheard tells whether the service has yet to say how the pool stands: one request asks before others are sent, so that a
 // limit that is lower than it was declared is known before it is spent.
 func (l *Ledger) unheard() bool {
-	return l.cfg.Observes && !l.cfg.Foreign && !l.s.Observed && l.s.Reading == nil && l.s.Total == 0
+	return l.cfg.Observes && (!l.cfg.Foreign || l.s.HoldBack > 0) && !l.s.Observed && l.s.Reading == nil && !l.s.Served
 }
 
 // disagrees tells whether the service's word leaves nothing only because it is not known which of our own requests it had counted,
 // while by our books there are some left: with nothing under way, one request gets a word that is exact.
 func (l *Ledger) disagrees(at int64) bool {
-	if _, ok := l.told(at); !ok || l.cfg.Foreign || l.s.Limit == 0 {
+	if _, ok := l.told(at); !ok || l.cfg.Foreign && l.s.HoldBack == 0 || l.limit() == 0 {
 		return false
 	}
 	return min(l.own(at), l.s.Reading.Remaining)-l.s.HoldBack >= max(1, l.need)
@@ -163,12 +172,12 @@ func (l *Ledger) next(units int64) time.Time {
 	now := l.s.Latest
 	trial := Ledger{cfg: l.cfg, s: clone(l.s)}
 	for _, r := range trial.s.Reserved {
-		trial.spend(time.Unix(0, now), time.Unix(0, now), r.Free+r.Flying)
+		trial.spend(now, now, r.Free+r.Flying)
 	}
 	trial.s.Reserved = nil
 	for _, at := range trial.moments(units) {
 		if at > now && trial.left(at) >= units {
-			return time.Unix(0, at)
+			return time.Unix(0, min(at, now+max(int64(l.furthest()), int64(MostRefused))))
 		}
 	}
 	return time.Unix(0, now+int64(l.s.Window))
@@ -184,7 +193,7 @@ func (l *Ledger) moments(units int64) []int64 {
 	switch l.s.Model {
 	case Bucket:
 		if l.interval() > 0 {
-			all = append(all, l.s.Full-max(0, l.s.Limit-l.s.HoldBack-units)*l.interval(), l.s.Full)
+			all = append(all, l.s.Full-max(0, l.limit()-l.s.HoldBack-units)*l.interval(), l.s.Full)
 		}
 	case Fixed:
 		if l.s.Phase > 0 {

@@ -77,6 +77,7 @@ type process struct {
 	until    time.Time
 	total    int64
 	spends   []quota.Spend
+	told     int64 // spends that were told
 	readings []quota.Reading
 	flying   int64
 	clock    quota.Clock   // the ledger's
@@ -97,6 +98,8 @@ type world struct {
 	denied    *quota.Denial
 	sent      int
 	jumps     bool // wall clocks of processes jump while they live
+	// losesWords: the store's answer to an exchange may be lost, when what was told has been booked.
+	losesWords bool
 }
 
 const term = 500 * time.Millisecond
@@ -112,7 +115,7 @@ func (w *world) exchange(p *process, need int64) *quota.Denial {
 	l := quota.Open(w.cfg, stored)
 	slow := w.wrong(p, l)
 	back := func(t time.Time) time.Time { return t.Add(-slow) }
-	report := quota.Report{Free: p.free, Flying: p.flying, Need: need, Batch: rapid.Int64Range(0, 8).Draw(w.t, "batch")}
+	report := quota.Report{Free: p.free, Flying: p.flying, Need: need, Batch: rapid.Int64Range(0, 8).Draw(w.t, "batch"), First: p.told + 1}
 	if need == 0 {
 		report.Free = 0
 	}
@@ -120,7 +123,7 @@ func (w *world) exchange(p *process, need int64) *quota.Denial {
 		report.Clock = p.clock.After(w.now.Sub(p.heard))
 	}
 	for _, s := range p.spends {
-		report.Spends = append(report.Spends, quota.Spend{Sent: back(s.Sent), Answered: back(s.Answered), Units: s.Units})
+		report.Spends = append(report.Spends, quota.Spend{Sent: back(s.Sent), Answered: back(s.Answered), Units: s.Units, Served: true})
 	}
 	for _, r := range p.readings {
 		r.At = back(r.At)
@@ -130,17 +133,22 @@ func (w *world) exchange(p *process, need int64) *quota.Denial {
 		report.Readings = append(report.Readings, r)
 	}
 	g := l.Exchange(back(w.now), p.name, term, report)
-	p.spends, p.readings, p.free, p.total = nil, nil, g.Free, g.Total
-	p.until, p.clock, p.heard = w.now.Add(term), g.Clock, w.now
-	if g.Denied != nil {
-		g.Denied.At = g.Denied.At.Add(slow) // by the world's clock
-	}
 	var err error
 	if w.data, err = l.State().Encode(); err != nil {
 		w.t.Fatal(err)
 	}
 	if n := len(l.State().Spent); n > messages.MaxQuotaSpends {
 		w.t.Fatalf("%d spends", n)
+	}
+	if w.losesWords && rapid.IntRange(0, 3).Draw(w.t, "the answer is lost") == 0 {
+		p.free = 0
+		return &quota.Denial{}
+	}
+	p.told += int64(len(p.spends))
+	p.spends, p.readings, p.free, p.total = nil, nil, g.Free, g.Total
+	p.until, p.clock, p.heard = w.now.Add(term), g.Clock, w.now
+	if g.Denied != nil {
+		g.Denied.At = g.Denied.At.Add(slow) // by the world's clock
 	}
 	return g.Denied
 }
@@ -242,6 +250,7 @@ func TestNoRequestIsRefusedWhenNobodyElseSpends(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
+		w.losesWords = rapid.Bool().Draw(t, "words are lost")
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0, 1, 2:
