@@ -42,6 +42,7 @@ type account struct {
 	renew    time.Time // when the store is to be told
 	retry    time.Time // when it is to be told that could not be; zero: it could
 	took     time.Time // when units were taken last
+	looked   time.Time // whether the store still has the account
 	asked    bool      // units were taken since the last exchange
 	total    int64     // of the ledger
 	spends   []quota.Spend
@@ -360,6 +361,29 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 		a.denial, a.deniedAt, a.deniedOf = grant.Denied, now, need
 	}
 	return grant.Denied, nil
+}
+
+// retell looks whether the store still has the account, and tells it what is known of it when not: who has nothing to spend may know
+// what nobody else does. It does so for as long as that counts.
+func (a *account) retell(ctx context.Context, now time.Time) {
+	a.mu.Lock()
+	known := a.known
+	if known == nil || now.Sub(a.heard) > known.Window || now.Sub(a.looked) < retellEvery {
+		a.mu.Unlock()
+		return
+	}
+	a.looked = now
+	a.mu.Unlock()
+	lost := false
+	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
+	defer cancel()
+	err := a.w.ports.Quotas.UpdateQuota(ctx, a.cfg.Pool, a.cfg.Owner, func(have *messages.QuotaLedger) *messages.QuotaLedger {
+		lost = have == nil || have.Begun != known.Begun
+		return nil
+	})
+	if err == nil && lost {
+		a.flush(ctx, false)
+	}
 }
 
 // forgetOld bounds what is kept for a store that is away. The caller holds mu.

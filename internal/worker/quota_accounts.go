@@ -21,6 +21,7 @@ type quotas struct {
 
 const (
 	flushEvery  = 50 * time.Millisecond
+	retellEvery = 5 * time.Second // it is looked whether the store has lost an account
 	countEvery  = 5 * time.Second
 	maxAccounts = 1024
 )
@@ -68,10 +69,13 @@ func (q *quotas) workers() int {
 func (q *quotas) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if !q.look(ctx) {
+			again := time.NewTimer(retellEvery)
 			select {
 			case <-q.wake:
+			case <-again.C:
 			case <-ctx.Done():
 			}
+			again.Stop()
 			continue
 		}
 		pause(ctx, flushEvery)
@@ -92,8 +96,11 @@ func (q *quotas) look(ctx context.Context) (busy bool) {
 	for _, a := range q.all() {
 		due, some := a.due(now)
 		busy = busy || some
-		if due {
+		switch {
+		case due:
 			a.flush(ctx, false)
+		case !some:
+			a.retell(ctx, now)
 		}
 	}
 	if busy && now.Sub(q.heard) > countEvery {

@@ -192,7 +192,7 @@ func (l *Ledger) grant(free *int64, report Report) *Denial {
 	room := l.room()
 	if left >= report.Need && room {
 		const share = 8 // of what is left, for one process: others need some too
-		*free = report.Need + min(report.Batch, (left-report.Need)/share)
+		*free = counted(report.Need + min(report.Batch, (left-report.Need)/share))
 		return nil
 	}
 	l.s.Reserved = append(l.s.Reserved, messages.QuotaReservation{Free: *free, Flying: report.Flying})
