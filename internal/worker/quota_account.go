@@ -17,8 +17,9 @@ const (
 	termsInWindow = 8
 	renewals      = 3 // in a term
 	unitsAtOnce   = 64
+	backSoon      = 10 * time.Second       // a store that is away is expected back
 	idleAfter     = 250 * time.Millisecond // what nobody takes any more is given back
-	exchangeWait  = 5 * time.Second
+	exchangeWait  = 2 * time.Second        // an answer that is lost costs nothing but time
 )
 
 // account is this worker's side of a pool: the units that it has reserved, and what it has not told yet. Requests take units
@@ -41,6 +42,7 @@ type account struct {
 	answers  answers
 	renew    time.Time // when the store is to be told
 	retry    time.Time // when it is to be told that could not be; zero: it could
+	failed   time.Time // since when the store has not answered; zero: it has
 	took     time.Time // when units were taken last
 	looked   time.Time // whether the store still has the account
 	asked    bool      // units were taken since the last exchange
@@ -95,6 +97,9 @@ func (a *account) take(ctx context.Context, ask ask) (*ticket, *quota.Denial, er
 	units := a.expected(ask)
 	if denied := a.stillDenied(units); denied != nil {
 		return nil, denied, nil
+	}
+	if a.away() { // one waits for a store that does not answer, and the others go on
+		return a.takeAlone(messages.ErrUnreachable, ask, units)
 	}
 	denied, err := a.exchange(ctx, units)
 	switch {
@@ -196,10 +201,12 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 	}
 	if limit := all.State().Limit; limit > 0 {
 		share, units := a.share(limit), max(1, units)
+		back := now.Sub(a.failed) < backSoon // and then the others' shares may be left
 		if share == nil {
-			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Limit: limit, HoldBack: a.cfg.HoldBack}, nil
+			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Soon: back, Limit: limit, HoldBack: a.cfg.HoldBack}, nil
 		}
 		if g := share.Exchange(a.steady(now), a.holder, a.term, quota.Report{Flying: a.flying, Need: units}); g.Denied != nil {
+			g.Denied.Soon = g.Denied.Soon || back
 			return nil, g.Denied, nil
 		}
 	}
@@ -345,7 +352,11 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	a.renew = begun.Add(a.term / renewals)
 	if err != nil {
 		// Whether the store has heard of it is not known, nor what stands reserved: what was reserved and not taken is not spent.
-		a.retry = a.renew
+		a.retry = a.w.ports.Now().Add(a.term / renewals)
+		if a.failed.IsZero() {
+			a.failed = begun
+		}
+		a.renew = a.retry
 		a.spends = append(report.Spends, a.spends...)
 		a.readings = append(report.Readings, a.readings...)
 		if a.refused.Before(report.Refused) {
@@ -354,7 +365,7 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 		a.forgetOld(begun)
 		return nil, err
 	}
-	a.told, a.retry = a.told+int64(len(report.Spends)), time.Time{}
+	a.told, a.retry, a.failed = a.told+int64(len(report.Spends)), time.Time{}, time.Time{}
 	a.free, a.total, a.known, a.until = grant.Free+a.free, grant.Total, state, begun.Add(a.term)
 	a.clock, a.heard = grant.Clock, now
 	if need > 0 {
@@ -396,6 +407,13 @@ func (a *account) forgetOld(now time.Time) {
 		a.spends = a.spends[1:]
 		a.told++
 	}
+}
+
+// away tells whether the store has not answered just now.
+func (a *account) away() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known != nil && a.w.ports.Now().Before(a.retry)
 }
 
 // idle tells whether nobody takes units any more. The caller holds mu.
