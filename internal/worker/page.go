@@ -173,8 +173,11 @@ func (c *chunk) ready(ctx context.Context) error {
 		}
 		if c.slot != nil && c.slot.Valid() {
 			charged, err := c.charge(ctx)
-			if err != nil || charged && c.slot != nil && c.slot.Valid() {
+			if err != nil {
 				return err
+			}
+			if charged && c.slot != nil && c.slot.Valid() {
+				return c.wanted() // a unit may have been waited for
 			}
 			c.giveBack()
 			continue

@@ -107,7 +107,7 @@ func (c *chunk) mayStill() bool {
 			return false
 		}
 	}
-	if c.wanted() != nil {
+	if errors.Is(c.wanted(), errDropped) {
 		return false
 	}
 	return c.slot != nil && c.slot.Valid() && c.w.board.closed(c.gate(), c.w.ports.Now()) == nil

@@ -42,6 +42,7 @@ type account struct {
 	answers  answers
 	renew    time.Time // when the store is to be told
 	retry    time.Time // when it is to be told that could not be; zero: it could
+	apart    int64     // units that it may spend while the store does not answer: its part of what was left
 	failed   time.Time // since when the store has not answered; zero: it has
 	took     time.Time // when units were taken last
 	looked   time.Time // whether the store still has the account
@@ -196,12 +197,15 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 		First: a.told + 1,
 	}
 	all := quota.Open(a.cfg, copied(a.known))
+	back := now.Sub(a.failed) < backSoon // and then what others left may be had
+	if a.apart < units && now.Sub(a.failed) < a.cfg.Window {
+		return nil, &quota.Denial{At: now.Add(a.cfg.Window), Soon: back, Limit: a.known.Limit, HoldBack: a.cfg.HoldBack}, nil
+	}
 	if g := all.Exchange(now, a.holder, a.term, report); g.Denied != nil {
 		return nil, g.Denied, nil
 	}
 	if limit := all.State().Limit; limit > 0 {
 		share, units := a.share(limit), max(1, units)
-		back := now.Sub(a.failed) < backSoon // and then the others' shares may be left
 		if share == nil {
 			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Soon: back, Limit: limit, HoldBack: a.cfg.HoldBack}, nil
 		}
@@ -210,9 +214,22 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 			return nil, g.Denied, nil
 		}
 	}
+	a.apart -= units
 	t := a.ticket(ask, units)
 	t.local = true
 	return t, nil, nil
+}
+
+// part is this worker's part of what was left of the pool when the store last answered. The caller holds mu.
+func (a *account) part(now time.Time) int64 {
+	if a.known == nil {
+		return 0
+	}
+	l := quota.Open(a.cfg, copied(a.known))
+	l.Exchange(now, a.holder, a.term, quota.Report{
+		Spends: a.spends, Readings: a.readings, Refused: a.refused, Flying: a.flying, Clock: a.clock.After(now.Sub(a.heard)), First: a.told + 1,
+	})
+	return l.Left() / int64(max(1, a.w.quotas.workers()))
 }
 
 // share is the ledger of what this worker alone has spent, with its part of the limit; nil when that is nothing. The caller
@@ -353,14 +370,14 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	if err != nil {
 		// Whether the store has heard of it is not known, nor what stands reserved: what was reserved and not taken is not spent.
 		a.retry = a.w.ports.Now().Add(a.term / renewals)
-		if a.failed.IsZero() {
-			a.failed = begun
-		}
 		a.renew = a.retry
 		a.spends = append(report.Spends, a.spends...)
 		a.readings = append(report.Readings, a.readings...)
 		if a.refused.Before(report.Refused) {
 			a.refused = report.Refused
+		}
+		if a.failed.IsZero() {
+			a.failed, a.apart = begun, a.part(a.w.ports.Now())
 		}
 		a.forgetOld(begun)
 		return nil, err

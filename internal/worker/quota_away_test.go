@@ -20,15 +20,18 @@ func TestWithoutItsStoreNoWorkerSpendsMoreThanItsShare(t *testing.T) {
 	const limit, hold, workers = 36, 6, 3
 	r := newRig(t, 6, 10*time.Second)
 	var counts [workers]atomic.Int64
+	all, begun := make(chan struct{}), atomic.Int64{}
 	stores := make([]*quotasAway, workers)
 	cfg := pool(limit, time.Hour)
 	cfg.HoldBack = hold
 	for i := range workers {
 		stores[i] = &quotasAway{Quotas: r.bus}
 		script := testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {
-			counts[i].Add(1)
+			if counts[i].Add(1) == 1 && begun.Add(1) == workers {
+				close(all)
+			}
 			select {
-			case <-time.After(10 * time.Millisecond):
+			case <-all: // know the pool
 			case <-ctx.Done():
 			}
 			return rowsOf(ctx, c)

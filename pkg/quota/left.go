@@ -136,6 +136,9 @@ func (l *Ledger) left(at int64) int64 {
 	return left
 }
 
+// Left is what may be spent now, beside what is reserved.
+func (l *Ledger) Left() int64 { return max(0, l.left(l.s.Latest)) }
+
 // unheard tells whether the service has yet to say how the pool stands: one request asks before others are sent, so that a
 // limit that is lower than it was declared is known before it is spent.
 func (l *Ledger) unheard() bool {

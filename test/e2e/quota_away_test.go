@@ -34,6 +34,7 @@ func TestNATSAwayAllowsNoMoreThanTheQuota(t *testing.T) {
 			c := newCluster(t, up, clusterConfig{leaseTTL: 10 * time.Second, inFlight: 12, grace: 20 * time.Second})
 			third := &member{t: t, dir: c.dir, name: "worker", args: []string{"--nats-url", c.natsURL, "--id", "worker-2", "--health", "", "--log-format", "text"}}
 			third.start()
+			pass(time.Second) // until all have heard of one another
 			d := c.desk()
 			file := d.queryFile("q.yaml", 120, 120)
 			d.write("q.yaml", string(d.read("q.yaml"))+"run: {hold_back: 24}\n")
