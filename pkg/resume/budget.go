@@ -20,13 +20,16 @@ func (r *Run) Allow(p messages.Position, requests int) {
 func (r *Run) Spent() int64 { return r.spent }
 
 // within keeps an action within the budget. Each item costs one request at least; with none left the run waits for those under
-// way, which may give some back, and then stops.
+// way, which may give some back, and then stops. It stops without room in the window too: a run that may send nothing has none.
 func (r *Run) within(a Action) Action {
-	if !r.limits.Budgeted || a.Kind != Dispatch && a.Kind != Rewind {
+	roomless := a.Kind == Wait && len(r.outstanding) == 0
+	if !r.limits.Budgeted || a.Kind != Dispatch && a.Kind != Rewind && !roomless {
 		return a
 	}
 	left := r.unallotted()
 	switch {
+	case roomless && left > 0:
+		return a
 	case left < 1 && len(r.outstanding) > 0:
 		return Action{Kind: Wait}
 	case left < 1:
