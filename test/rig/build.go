@@ -53,7 +53,7 @@ const natsServer = "github.com/nats-io/nats-server/v2"
 func build(dir string, flags []string, packages ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
-	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, flags...)
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
