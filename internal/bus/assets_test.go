@@ -296,7 +296,7 @@ func TestWhatIsRemovedLeavesAMarkerThatGoes(t *testing.T) {
 	if err := b.SaveWorker(t.Context(), w, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.RemoveWorker(t.Context(), "w"); err != nil {
+	if err := b.RemoveWorker(t.Context(), "w", ""); err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.JetStream().Stream(t.Context(), "KV_braid_workers")

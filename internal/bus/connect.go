@@ -171,11 +171,11 @@ func (b *Bus) renew() {
 	b.anew, b.since = make(chan struct{}), time.Now()
 }
 
-// madeAt is when the connection that is, or was, up was made.
+// madeAt is when the connection that is, or was, up was made, by the server's time: it is compared with instants of other processes.
 func (b *Bus) madeAt() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.since
+	return b.Now().Add(-time.Since(b.since))
 }
 
 // Connected tells whether the connection is up now.

@@ -301,6 +301,21 @@ func TestAnItemOlderThanTheConnectionIsInDoubt(t *testing.T) {
 	testkit.Until(t, "the fresh item is in doubt when the connection was lost with it in hand", taken[1].InDoubt)
 }
 
+// Items tell when they were dispatched by the server's time, whatever this process takes it for.
+func TestAnItemIsInDoubtByTheServersTime(t *testing.T) {
+	b := testkit.Bus(t)
+	q := openQueue(t, b, time.Minute)
+	for i, wrong := range []time.Duration{time.Hour, -time.Hour} {
+		b.Mistake(wrong) // as when this process's own clock was wrong by the opposite
+		old, fresh := testkit.Item("q", 2*i), testkit.Item("q", 2*i+1)
+		old.Dispatched, fresh.Dispatched = b.Now().Add(-time.Minute), b.Now()
+		publish(t, b, old, fresh)
+		if taken := take(t, q, 2); !taken[0].InDoubt() || taken[1].InDoubt() {
+			t.Errorf("time is off by %v; the old item is in doubt: %v, the fresh one: %v", wrong, taken[0].InDoubt(), taken[1].InDoubt())
+		}
+	}
+}
+
 func TestAnItemInWhosePlaceAnotherOneIsQueuedIsRefused(t *testing.T) {
 	b := testkit.Bus(t)
 	q := openQueue(t, b, 30*time.Second)

@@ -365,7 +365,7 @@ func TestAWorkerThatFallsSilentIsGone(t *testing.T) {
 		t.Fatalf("%d workers are there, want 2", n)
 	}
 	testkit.Until(t, "the silent worker is gone", func() bool { return count() == 1 })
-	if err := b.RemoveWorker(t.Context(), "w2"); err != nil {
+	if err := b.RemoveWorker(t.Context(), "w2", ""); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(); n != 0 {
@@ -456,7 +456,7 @@ func TestWithoutAConnectionEachCallSaysSoAtOnce(t *testing.T) {
 		"list":   func() error { _, err := b.ListQueries(t.Context()); return err },
 		"save":   func() error { _, err := b.SaveQuery(t.Context(), q, 1); return err },
 		"create": func() error { return b.CreateQuery(t.Context(), q, []byte("spec")) },
-		"remove": func() error { return b.RemoveWorker(t.Context(), "w") },
+		"remove": func() error { return b.RemoveWorker(t.Context(), "w", "") },
 		"quotas": func() error { _, err := b.ListQuotas(t.Context()); return err },
 		"store":  func() error { _, _, err := b.ResultStore(t.Context()); return err },
 		"result": func() error { _, _, err := b.Result(t.Context(), "q", "0"); return err },

@@ -25,6 +25,7 @@ const (
 	codeNotClustered          = 10074
 	codeStoreFailed           = 10077
 	codeStreamOffline         = 10118
+	codeIDInProcess           = 10158 // a message with this id is being stored
 	codeWrongSequenceConstant = 10164
 )
 
@@ -53,7 +54,7 @@ func unreachable(err error) (advice string) {
 	switch c := code(err); {
 	case errors.Is(err, messages.ErrUnreachable):
 		return "" // it is told already
-	case c == codeClusterNotReady, c == codeNotLeader, c == codeStreamOffline:
+	case c == codeClusterNotReady, c == codeNotLeader, c == codeStreamOffline, c == codeIDInProcess:
 		return adviceLeaderless
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionReconnecting),
 		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrStaleConnection):

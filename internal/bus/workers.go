@@ -18,11 +18,7 @@ func (b *Bus) SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Durat
 	if err != nil {
 		return err
 	}
-	key := w.ID
-	if w.Instance != "" {
-		key += "." + w.Instance
-	}
-	msg := nats.NewMsg("$KV." + bucketWorkers + "." + key)
+	msg := nats.NewMsg("$KV." + bucketWorkers + "." + workerKey(w.ID, w.Instance))
 	msg.Data = data
 	// Nobody else writes this key: the newest word of the worker stands.
 	if _, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgTTL(ttl)); err != nil {
@@ -31,14 +27,23 @@ func (b *Bus) SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Durat
 	return nil
 }
 
-// RemoveWorker says that a worker has gone.
-func (b *Bus) RemoveWorker(ctx context.Context, id string) error {
-	return b.remove(ctx, bucketWorkers, id, 0)
+// workerKey tells processes apart whose workers have the same id.
+func workerKey(id, instance string) string {
+	if instance == "" {
+		return id
+	}
+	return id + "." + instance
 }
 
-// WatchWorkers calls on with each worker that is there and with each word of one, with nil when one has gone, and caughtUp once in
-// between. It returns when ctx ends, or with an error when the watch is lost.
-func (b *Bus) WatchWorkers(ctx context.Context, on func(id string, w *messages.Worker), caughtUp func()) error {
+// RemoveWorker says that a worker has gone.
+func (b *Bus) RemoveWorker(ctx context.Context, id, instance string) error {
+	return b.remove(ctx, bucketWorkers, workerKey(id, instance), 0)
+}
+
+// WatchWorkers calls on with each worker that is there and with each word of one, with nil when one says that it has gone, and caughtUp
+// once in between; key is the id, and what tells processes with the same id apart behind a dot. Of one that died nothing is heard any more. It
+// returns when ctx ends, or with an error when the watch is lost.
+func (b *Bus) WatchWorkers(ctx context.Context, on func(key string, w *messages.Worker), caughtUp func()) error {
 	return b.watch(ctx, bucketWorkers, ">", func(c *change) {
 		switch {
 		case c == nil:

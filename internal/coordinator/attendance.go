@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 )
 
 const (
+	// One that died says nothing any more: the server tells nobody that its presence has expired.
+	goneAfter = 20 * time.Second
 	// A worker speaks every few seconds and takes its presence back when it stops; that of one that died expires later.
 	silentAfter = 10 * time.Second
 	// A process that begins may lead before its own worker has spoken.
@@ -79,6 +82,25 @@ func (a *attendance) gone(id string, last time.Time) (gone bool) {
 	return true
 }
 
+// lapse takes out whoever has been silent for too long, and gives when each was last heard of.
+func (a *attendance) lapse(now time.Time) map[string]time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var lapsed map[string]time.Time
+	for key, last := range a.present {
+		if now.Sub(last) <= goneAfter {
+			continue
+		}
+		if lapsed == nil {
+			lapsed = map[string]time.Time{}
+		}
+		lapsed[key] = last
+		delete(a.present, key)
+		a.note(last)
+	}
+	return lapsed
+}
+
 // note keeps the last word of all. The caller holds mu.
 func (a *attendance) note(last time.Time) {
 	if last.After(a.last) {
@@ -110,11 +132,19 @@ func (c *Coordinator) watchWorkers(ctx context.Context) {
 	}
 }
 
-func (c *Coordinator) heardOf(id string, w *messages.Worker) {
+// lapse tells of workers that nothing has been heard of for long.
+func (c *Coordinator) lapse(now time.Time) {
+	for key, last := range c.attendance.lapse(now) {
+		c.tellVanished(key, last)
+	}
+}
+
+func (c *Coordinator) heardOf(key string, w *messages.Worker) {
 	now := c.ports.Now()
+	c.lapse(now)
 	if w == nil {
-		if last, known := c.attendance.left(id); known {
-			c.tellVanished(id, last)
+		if last, known := c.attendance.left(key); known {
+			c.tellVanished(key, last)
 		}
 		return
 	}
@@ -122,10 +152,11 @@ func (c *Coordinator) heardOf(id string, w *messages.Worker) {
 	if w.Seen.Before(now) && now.Sub(w.Seen) > time.Second {
 		now = w.Seen
 	}
-	c.attendance.spoke(id, now)
+	c.attendance.spoke(key, now)
 }
 
-func (c *Coordinator) tellVanished(id string, last time.Time) {
+func (c *Coordinator) tellVanished(key string, last time.Time) {
+	id, _, _ := strings.Cut(key, ".")
 	silent := c.ports.Now().Sub(last)
 	if silent < silentAfter {
 		c.log.Info("a worker has stopped", "worker", id)
@@ -144,6 +175,7 @@ type alone struct {
 
 // attend sees to it that the progress tells who is there, and says once when work waits and nobody is.
 func (d *driver) attend(now time.Time) {
+	d.c.lapse(now)
 	who := d.c.attendance.now()
 	if who == nil {
 		return

@@ -73,3 +73,26 @@ func TestAWorkerThatVanishesIsToldFromOneThatStops(t *testing.T) {
 		}
 	}
 }
+
+// The server says nothing when the presence of a worker that died expires.
+func TestAWorkerOfWhichNothingIsHeardIsGone(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	clock := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+	c := &Coordinator{log: slog.New(slog.NewTextHandler(&log, nil)), ports: Ports{Now: func() time.Time { return clock }}}
+	c.attendance.begin()
+	c.attendance.caughtUp()
+	c.heardOf("w1.first", &messages.Worker{Seen: clock})
+	for range 3 {
+		clock = clock.Add(9 * time.Second)
+		c.heardOf("w1.second", &messages.Worker{Seen: clock})
+	}
+	if who := c.attendance.now(); who.Present != 1 || strings.Count(log.String(), "vanished") != 1 || !strings.Contains(log.String(), "worker=w1 ") {
+		t.Errorf("there are %+v; the log says %q", who, log.String())
+	}
+	clock = clock.Add(time.Minute)
+	c.lapse(clock)
+	if who := c.attendance.now(); who.Present != 0 || clock.Sub(who.Last) != time.Minute {
+		t.Errorf("there are %+v", who)
+	}
+}

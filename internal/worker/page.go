@@ -209,7 +209,9 @@ func (c *chunk) wanted() error {
 
 func (c *chunk) acquire(ctx context.Context) error {
 	before := c.w.ports.Now()
-	c.in.slots.Ramp(c.w.board.opened(c.gate(), before))
+	if opened := c.w.board.opened(c.gate(), before); !opened.IsZero() {
+		c.in.slots.Ramp(time.Now().Add(-before.Sub(opened))) // the gate's time is the store's, the slots' is this process's
+	}
 	slot, err := c.slotWhileWanted(ctx)
 	c.header.SlotWait += c.w.ports.Now().Sub(before)
 	if err != nil {

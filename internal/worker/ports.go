@@ -73,7 +73,7 @@ type Records interface {
 	WatchQueries(ctx context.Context, on func(id string, q *messages.Query, revision uint64, err error), caughtUp func()) error
 	CloseGate(ctx context.Context, g *messages.Gate) error
 	SaveWorker(ctx context.Context, w *messages.Worker, ttl time.Duration) error
-	RemoveWorker(ctx context.Context, id string) error
+	RemoveWorker(ctx context.Context, id, instance string) error
 }
 
 // Suspects remembers which runs of a position have begun and not ended, of positions whose items came back without a word.

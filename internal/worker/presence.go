@@ -26,17 +26,17 @@ func (w *Worker) presence(ctx context.Context) error {
 			w.log.Warn("presence not recorded", "error", err)
 		}
 		if !pause(ctx, presenceEvery) {
-			w.farewell(ctx)
+			w.farewell(ctx, instance)
 			return nil
 		}
 	}
 }
 
 // farewell says that the worker has gone, so that it is told from one that died. Untold, its presence expires.
-func (w *Worker) farewell(ctx context.Context) {
+func (w *Worker) farewell(ctx context.Context, instance string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellWithin)
 	defer cancel()
-	if err := w.ports.Records.RemoveWorker(ctx, w.cfg.ID); err != nil {
+	if err := w.ports.Records.RemoveWorker(ctx, w.cfg.ID, instance); err != nil {
 		w.log.Debug("presence not taken back; it expires", "error", err)
 	}
 }

@@ -177,6 +177,9 @@ func (c *chunk) book(page service.Page, err error) {
 	metered := page.Metered
 	served := err == nil
 	var refused time.Time
+	if err != nil {
+		metered.Requests = 1 + c.mostFurther() // nobody has said how many went out: each that was charged may have
+	}
 	if answer, ok := errors.AsType[*service.ResponseError](err); ok {
 		metered = answer.Metered
 		served = answer.Class == service.ClassNoData
@@ -201,6 +204,16 @@ func (c *chunk) book(page service.Page, err error) {
 		t.account.settle(t, max(0, units), served, word, until)
 	}
 	c.tickets = nil
+}
+
+// mostFurther is how many further requests of a call were charged to one pool.
+func (c *chunk) mostFurther() int {
+	most, of := 0, map[*account]int{}
+	for _, t := range c.further {
+		of[t.account]++
+		most = max(most, of[t.account])
+	}
+	return most
 }
 
 // bookFurther tells the pools of the further requests of a call, as many as were sent, and says how many that were of each.

@@ -16,8 +16,10 @@ const (
 	longestTerm   = 5 * time.Second
 	termsInWindow = 8
 	renewals      = 3 // in a term
+	slowTerms     = 4 // exchanges in a term, at least
 	unitsAtOnce   = 64
 	backSoon      = 10 * time.Second       // a store that is away is expected back
+	awayAgain     = time.Minute            // one that stays away is asked again after a pause: how much is left is not known
 	idleAfter     = 250 * time.Millisecond // what nobody takes any more is given back
 	exchangeWait  = 2 * time.Second        // an answer that is lost costs nothing but time
 )
@@ -28,9 +30,11 @@ type account struct {
 	w      *Worker
 	cfg    quota.Config
 	holder string
-	term   time.Duration
+	term   time.Duration // changed by who has the turn, under mu
 	began  time.Time
-	turn   chan struct{} // of one: who holds it may exchange
+
+	shortest time.Duration // term
+	turn     chan struct{} // of one: who holds it may exchange
 
 	mu       sync.Mutex // guards all below
 	free     int64      // reserved and not used; 0 while an exchange is under way
@@ -62,7 +66,8 @@ type account struct {
 
 func newAccount(w *Worker, cfg quota.Config, holder string) *account {
 	a := &account{w: w, cfg: cfg, holder: holder, began: w.ports.Now(), turn: make(chan struct{}, 1), news: make(chan struct{})}
-	a.term = min(longestTerm, max(shortestTerm, cfg.Window/termsInWindow))
+	a.shortest = min(longestTerm, max(shortestTerm, cfg.Window/termsInWindow))
+	a.term = a.shortest
 	return a
 }
 
@@ -198,8 +203,9 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 	}
 	all := quota.Open(a.cfg, copied(a.known))
 	back := now.Sub(a.failed) < backSoon // and then what others left may be had
+	again := now.Add(min(a.cfg.Window, awayAgain))
 	if a.apart < units && now.Sub(a.failed) < a.cfg.Window {
-		return nil, &quota.Denial{At: now.Add(a.cfg.Window), Soon: back, Limit: a.known.Limit, HoldBack: a.cfg.HoldBack}, nil
+		return nil, &quota.Denial{At: again, Soon: back, Limit: a.known.Limit, HoldBack: a.cfg.HoldBack}, nil
 	}
 	if g := all.Exchange(now, a.holder, a.term, report); g.Denied != nil {
 		return nil, g.Denied, nil
@@ -207,7 +213,7 @@ func (a *account) takeAlone(cause error, ask ask, units int64) (*ticket, *quota.
 	if limit := all.State().Limit; limit > 0 {
 		share, units := a.share(limit), max(1, units)
 		if share == nil {
-			return nil, &quota.Denial{At: now.Add(a.cfg.Window), Soon: back, Limit: limit, HoldBack: a.cfg.HoldBack}, nil
+			return nil, &quota.Denial{At: again, Soon: back, Limit: limit, HoldBack: a.cfg.HoldBack}, nil
 		}
 		if g := share.Exchange(a.steady(now), a.holder, a.term, quota.Report{Flying: a.flying, Need: units}); g.Denied != nil {
 			g.Denied.Soon = g.Denied.Soon || back
@@ -229,14 +235,14 @@ func (a *account) part(now time.Time) int64 {
 	l.Exchange(now, a.holder, a.term, quota.Report{
 		Spends: a.spends, Readings: a.readings, Refused: a.refused, Flying: a.flying, Clock: a.clock.After(now.Sub(a.heard)), First: a.told + 1,
 	})
-	return l.Left() / int64(max(1, a.w.quotas.workers()))
+	return l.Left() / a.w.quotas.workers()
 }
 
 // share is the ledger of what this worker alone has spent, with its part of the limit; nil when that is nothing. The caller
 // holds mu.
 func (a *account) share(limit int64) *quota.Ledger {
 	cfg := a.cfg
-	cfg.Limit, cfg.HoldBack = max(0, limit-a.cfg.HoldBack)/int64(max(1, a.w.quotas.workers())), 0
+	cfg.Limit, cfg.HoldBack = max(0, limit-a.cfg.HoldBack)/a.w.quotas.workers(), 0
 	cfg.Observes, cfg.Foreign = false, false // the limit is known
 	var spent *messages.QuotaLedger
 	if a.alone != nil {
@@ -307,7 +313,10 @@ func (a *account) giveBack(t *ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end(t)
-	if !t.local && t.terms == a.terms {
+	switch {
+	case t.local:
+		a.apart += t.units
+	case t.terms == a.terms:
 		a.free += t.units
 	}
 	a.tell()
@@ -335,6 +344,7 @@ func (a *account) changed() <-chan struct{} {
 
 // exchange tells the store what was spent and reserves what is needed. The caller has the turn.
 func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, error) {
+	asking := ctx
 	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
 	defer cancel()
 	a.mu.Lock()
@@ -369,15 +379,17 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	a.renew = begun.Add(a.term / renewals)
 	if err != nil {
 		// Whether the store has heard of it is not known, nor what stands reserved: what was reserved and not taken is not spent.
-		a.retry = a.w.ports.Now().Add(a.term / renewals)
-		a.renew = a.retry
 		a.spends = append(report.Spends, a.spends...)
 		a.readings = append(report.Readings, a.readings...)
 		if a.refused.Before(report.Refused) {
 			a.refused = report.Refused
 		}
-		if a.failed.IsZero() {
-			a.failed, a.apart = begun, a.part(a.w.ports.Now())
+		if asking.Err() == nil { // else it was not the store
+			a.retry = a.w.ports.Now().Add(a.term / renewals)
+			a.renew = a.retry
+			if a.failed.IsZero() {
+				a.failed, a.apart = begun, a.part(a.w.ports.Now())
+			}
 		}
 		a.forgetOld(begun)
 		return nil, err
@@ -385,6 +397,8 @@ func (a *account) exchange(ctx context.Context, need int64) (*quota.Denial, erro
 	a.told, a.retry, a.failed = a.told+int64(len(report.Spends)), time.Time{}, time.Time{}
 	a.free, a.total, a.known, a.until = grant.Free+a.free, grant.Total, state, begun.Add(a.term)
 	a.clock, a.heard = grant.Clock, now
+	// A store that takes long to answer must not have what it grants be over on its arrival.
+	a.term = min(longestTerm, max(a.shortest, slowTerms*a.w.ports.Now().Sub(begun)))
 	if need > 0 {
 		a.denial, a.deniedAt, a.deniedOf = grant.Denied, now, need
 	}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/braidhq/braid/pkg/quota"
@@ -15,8 +16,9 @@ type quotas struct {
 
 	mu       sync.Mutex // guards all below
 	accounts map[quota.Config]*account
-	live     int // workers, as last heard
 	heard    time.Time
+
+	live atomic.Int64 // workers, as last heard; at least 1
 }
 
 const (
@@ -27,7 +29,9 @@ const (
 )
 
 func newQuotas(w *Worker) *quotas {
-	return &quotas{w: w, wake: make(chan struct{}, 1), accounts: map[quota.Config]*account{}, live: 1}
+	q := &quotas{w: w, wake: make(chan struct{}, 1), accounts: map[quota.Config]*account{}}
+	q.live.Store(1)
+	return q
 }
 
 // account finds the account of a pool by the rules of cfg. Requests that hold back different numbers do not share what is
@@ -59,11 +63,7 @@ func (q *quotas) rouse() {
 }
 
 // workers is how many workers share a limit while the store is away.
-func (q *quotas) workers() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.live
-}
+func (q *quotas) workers() int64 { return q.live.Load() }
 
 // run keeps the store told until ctx ends, and then gives back what is reserved.
 func (q *quotas) run(ctx context.Context) error {
@@ -106,9 +106,7 @@ func (q *quotas) look(ctx context.Context) (busy bool) {
 	if busy && now.Sub(q.heard) > countEvery {
 		q.heard = now
 		if n, err := q.w.ports.Quotas.CountWorkers(ctx); err == nil {
-			q.mu.Lock()
-			q.live = max(1, n)
-			q.mu.Unlock()
+			q.live.Store(int64(max(1, n)))
 		}
 	}
 	return busy

@@ -15,12 +15,19 @@ type ramp struct {
 	since time.Time
 }
 
-// Ramp has the cap rise anew, because the service was closed to all until opened. Called with the same moment again, or an
-// earlier one, it does nothing, and so for one that is long past: each process may call it as often as it likes, and all come to the same cap.
+// rampSame is what two reckonings of one moment may differ by.
+const rampSame = 100 * time.Millisecond
+
+// Ramp has the cap rise anew, because the service was closed to all until opened, by this process's clock and not later than now.
+// Called with the same moment again, or an earlier one, it does nothing, and so for one that is long past: each process may call it as often as it
+// likes, and all come to the same cap.
 func (s *Semaphore) Ramp(opened time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if opened.After(s.rise.since) {
+	if now := time.Now(); opened.After(now) {
+		opened = now
+	}
+	if opened.Sub(s.rise.since) > rampSame {
 		s.rise = ramp{from: quarter(s.slots), since: opened}
 	}
 }

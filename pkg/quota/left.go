@@ -173,7 +173,7 @@ func (l *Ledger) mayReturn(at, units int64) bool {
 // next is when units will be left, if nobody else spends any: what is reserved counts as spent now.
 func (l *Ledger) next(units int64) time.Time {
 	now := l.s.Latest
-	trial := Ledger{cfg: l.cfg, s: clone(l.s)}
+	trial := Ledger{cfg: l.cfg, s: clone(l.s), need: l.need}
 	for _, r := range trial.s.Reserved {
 		trial.spend(now, now, r.Free+r.Flying)
 	}
