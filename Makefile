@@ -13,6 +13,7 @@ TESTFLAGS ?=
 FUZZTIME  ?= 20000x
 BENCH     ?= .
 BENCHTIME ?= 1s
+MODULE    := github.com/braidhq/braid
 PLATFORM  ?= $(shell go env GOOS)/$(shell go env GOARCH)
 
 export GOTOOLCHAIN ?= local
@@ -95,14 +96,16 @@ $(LINT): tools/go.mod tools/go.sum
 	GOBIN=$(BIN) go -C tools install tool
 	@touch $@
 
+# Each package is compiled once for all of its targets.
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (FUZZTIME=1000000x make fuzz)
-	@found=0; \
+	@found=0; tests=$$(mktemp -d); trap 'rm -rf "$$tests"' EXIT; cache=$$(go env GOCACHE)/fuzz; \
 	while IFS=: read -r file line; do \
 		name=$$(sed -E 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/' <<<"$$line"); \
-		package=./$$(dirname "$$file"); \
-		echo "fuzz $$package $$name for $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1000x "$$package"; \
+		package=$$(dirname "$$file"); test=$$tests/$${package//\//_}; \
+		echo "fuzz ./$$package $$name for $(FUZZTIME)"; \
+		[ -x "$$test" ] || go test -c -fuzz . -o "$$test" "./$$package"; \
+		(cd "$$package" && "$$test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 1000x -test.fuzzcachedir "$$cache/$(MODULE)/$$package"); \
 		found=$$((found + 1)); \
 	done < <(git grep --untracked -E '^func Fuzz[A-Za-z0-9_]*\(' -- '*_test.go'); \
 	echo "$$found fuzz targets"
