@@ -450,6 +450,7 @@ func (s *secured) mustRefuseStrangers() {
 }
 
 func TestAClusterOutlivesOneServerWithItsDisk(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("three servers")
 	}
