@@ -107,7 +107,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		return nil, fmt.Errorf("%w: %w", messages.ErrUnreachable, err)
 	}
 	if b.nc, err = nats.Connect(target, opts...); err != nil {
-		return nil, refusedBy(shown, err)
+		return nil, refusedBy(shown, cfg.laden(), err)
 	}
 	b.js, err = jetstream.New(b.nc, jetstream.WithDefaultTimeout(apiWait),
 		jetstream.WithPublishAsyncMaxPending(asyncPending), jetstream.WithPublishAsyncTimeout(apiWait))

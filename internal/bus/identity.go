@@ -6,8 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -87,8 +89,25 @@ func checkCredentials(path string) error {
 	return nil
 }
 
-// refusedBy says why there is no connection.
-func refusedBy(shown string, err error) error {
+// maxLine is the max_control_line of a server whose configuration does not say another.
+const maxLine = 4096
+
+// laden tells whether the credentials may be longer than a server takes in one line.
+func (cfg Config) laden() bool {
+	if cfg.Credentials == "" {
+		return false
+	}
+	file, err := os.Stat(cfg.Credentials)
+	return err == nil && file.Size() > maxLine
+}
+
+// cutOff tells whether the other side ended the connection without a word, or its word got lost.
+func cutOff(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
+}
+
+// refusedBy says why there is no connection. laden is that of who asked for it.
+func refusedBy(shown string, laden bool, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	switch {
@@ -98,7 +117,7 @@ func refusedBy(shown string, err error) error {
 		return fmt.Errorf("%w: the server at %s asks for a certificate of ours: %w; give one that its CA has signed with --nats-cert and --nats-key", ErrIdentity, shown, err)
 	case isAlert(err, "bad certificate"), isAlert(err, "unknown certificate authority"), isAlert(err, "expired certificate"), isAlert(err, "unknown certificate"):
 		return fmt.Errorf("%w: the server at %s does not take our certificate: %w; see that --nats-cert is signed by its CA, is for clients (clientAuth) and has not expired", ErrIdentity, shown, err)
-	case strings.Contains(err.Error(), "maximum control line exceeded"): // the client has no error of its own for it
+	case strings.Contains(err.Error(), "maximum control line exceeded"), laden && cutOff(err): // the client has no error of its own for it
 		return fmt.Errorf("%w: the credentials are longer than the server at %s takes in one line: %w; keep the permissions in a scoped signing key of the account, "+
 			"or raise max_control_line in the server's configuration (64KB)", ErrIdentity, shown, err)
 	case errors.As(err, &unknown):
