@@ -17,6 +17,11 @@ import (
 // Submit plans a query and stores it as running: the leading coordinator begins at once. Errors about the query itself
 // wrap query.ErrInvalid or come from the definition; nothing is stored then.
 func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error) {
+	return c.SubmitAs(ctx, spec, messages.Submission{})
+}
+
+// SubmitAs is Submit by somebody who is known.
+func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	now := c.ports.Now() // a resume plans as of the record's Created
 	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, now)
 	if err != nil {
@@ -50,7 +55,7 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight, Rank: spec.Run.Rank(),
 		MaxRequests: spec.Run.MaxRequests,
 		MaxRows:     spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
-		Created: now, Updated: now,
+		Owner: by.Owner, Team: by.Team, Key: by.Key, Trace: by.Trace, Created: now, Updated: now,
 	}
 	if _, err := c.ensureService(ctx, p, q); err != nil {
 		return nil, err

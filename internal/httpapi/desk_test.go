@@ -40,7 +40,7 @@ type desk struct {
 
 func (d *desk) note(what string) { d.asked = append(d.asked, what) }
 
-func (d *desk) Submit(_ context.Context, spec *query.Spec) (*messages.Query, error) {
+func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, _ messages.Submission) (*messages.Query, error) {
 	d.note("submit")
 	d.spec = spec
 	return sampleQuery(), d.err

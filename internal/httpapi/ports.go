@@ -15,7 +15,7 @@ import (
 
 // Commands change queries.
 type Commands interface {
-	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
+	SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error)
 	// Resume runs again what has no result.
 	Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
 	// Retry runs again only the chunks that have failed.

@@ -81,7 +81,7 @@ func (a *api) submit(ctx context.Context, in *struct{ Payload }) (*queryOutput, 
 	if err != nil {
 		return nil, a.failure("submit", err)
 	}
-	q, err := a.ports.Commands.Submit(ctx, spec)
+	q, err := a.ports.Commands.SubmitAs(ctx, spec, messages.Submission{})
 	return a.changed("submit", q, err)
 }
 

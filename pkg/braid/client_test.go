@@ -37,7 +37,7 @@ type desk struct {
 
 func (d *desk) note(what string, args ...any) { d.asked = append(d.asked, fmt.Sprintf(what, args...)) }
 
-func (d *desk) Submit(_ context.Context, spec *query.Spec) (*messages.Query, error) {
+func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, _ messages.Submission) (*messages.Query, error) {
 	d.note("submit %s", spec.Name)
 	return sampleQuery(), d.err
 }

@@ -72,6 +72,11 @@ func (l *Local) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, 
 	return l.engine.Submit(ctx, spec)
 }
 
+// SubmitAs is Submit by somebody who is known.
+func (l *Local) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
+	return l.engine.SubmitAs(ctx, spec, by)
+}
+
 // Plan plans a query and stores nothing.
 func (l *Local) Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error) {
 	return l.engine.Plan(ctx, spec)

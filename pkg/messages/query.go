@@ -88,6 +88,10 @@ type Query struct {
 	Base    string     `json:"base,omitempty"`    // the query that this one goes on from: its rows are of the table too
 	Mark    time.Time  `json:"mark,omitzero"`     // the latest time that the rows of Base, and of those before it, have
 	Stop    *Stop      `json:"stop,omitempty"`
+	Owner   string     `json:"owner,omitempty"` // who submitted it, as the server's tokens name people
+	Team    string     `json:"team,omitempty"`  // of the owner
+	Key     string     `json:"key,omitempty"`   // digest of the Idempotency-Key that it was submitted under
+	Trace   string     `json:"trace,omitempty"` // W3C traceparent of the submission
 	Created time.Time  `json:"created"`
 	Updated time.Time  `json:"updated"`
 }
@@ -117,6 +121,8 @@ func (m *Query) Validate() error {
 		field("base", m.checkBase()),
 		field("only", m.checkOnly()),
 		field("bound", m.checkBound()),
+		field("owner", checkOptionalName(m.Owner)), field("team", checkOptionalName(m.Team)),
+		field("key", m.checkKey()), field("trace", checkTrace(m.Trace)),
 		m.Stop.validate(),
 	)
 }
@@ -143,6 +149,13 @@ func (m *Query) checkOnly() error {
 		return fmt.Errorf("%d positions of %d bytes, at most %d of %d", len(m.Only), size, MaxOnlyBytes/4, MaxOnlyBytes)
 	}
 	return nil
+}
+
+func (m *Query) checkKey() error {
+	if m.Key == "" {
+		return nil
+	}
+	return checkDigest(m.Key)
 }
 
 func (m *Query) checkBound() error {
