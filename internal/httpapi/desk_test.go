@@ -27,6 +27,7 @@ type desk struct {
 	ready       error
 	asked       []string
 	spec        *query.Spec
+	submission  messages.Submission
 	waitUpTo    *time.Duration
 	maxRequests *int64
 	statuses    []*messages.Status
@@ -40,8 +41,9 @@ type desk struct {
 
 func (d *desk) note(what string) { d.asked = append(d.asked, what) }
 
-func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, _ messages.Submission) (*messages.Query, error) {
+func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	d.note("submit")
+	d.submission = by
 	d.spec = spec
 	return sampleQuery(), d.err
 }
@@ -88,6 +90,9 @@ func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {
 		panic("planted")
 	}
 	d.note("status " + id)
+	if len(d.statuses) > 0 {
+		return d.statuses[0], d.err
+	}
 	return sampleStatus(), d.err
 }
 

@@ -61,3 +61,12 @@ func (p *Principal) mayChange(of Ownership, own bool, which string) error {
 	}
 	return fmt.Errorf("%w: the query is %s's, and %s lacks the permission %s; without it you may change %s", ErrForbidden, of.Owner, p.Name, QueriesControl, which)
 }
+
+// Identity is as whom a server knows a caller.
+type Identity struct {
+	Name        string       `json:"name" doc:"Empty: the server knows no tokens"`
+	Team        string       `json:"team"`
+	Role        Role         `json:"role" enum:"reader,submitter,operator,admin"`
+	Permissions []Permission `json:"permissions" nullable:"false" doc:"All that the caller holds"`
+	Auth        bool         `json:"auth" doc:"false: the server knows no tokens, and everybody may do everything"`
+}
