@@ -37,6 +37,7 @@ type desk struct {
 	report      frame.Report
 	tableID     string
 	panics      bool
+	hold        chan struct{} // if there is one, the quotas close it, and wait for the end of their context
 }
 
 func (d *desk) note(what string) { d.asked = append(d.asked, what) }
@@ -117,7 +118,12 @@ func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error
 	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
 }
 
-func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
+func (d *desk) Quotas(ctx context.Context) (*messages.QuotaList, error) {
+	if d.hold != nil {
+		close(d.hold)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	d.note("quotas")
 	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
 		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, HoldBack: 100, Window: 3600, Model: "rolling",
