@@ -48,7 +48,7 @@ Roles: reader sees all; submitter also submits queries and changes its own, and 
 collects garbage; admin may do everything.`,
 		Example: `  braid token new --name ana --team rivers --role submitter --file tokens.yaml
   braid token new --name grafana --role reader --expires 90d --file tokens.yaml`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.newToken(f, time.Now()) },
+		RunE: func(*cobra.Command, []string) error { return a.newToken(f, time.Now()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "who is known by the token: the owner of what it submits")
@@ -135,7 +135,7 @@ func (a *app) tokenListCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tokens of a file", Args: cobra.NoArgs, Example: "  braid token list --file tokens.yaml",
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listTokens(file, time.Now()) },
+		RunE: func(*cobra.Command, []string) error { return a.listTokens(file, time.Now()) },
 	}
 	rosterFlag(cmd, &file)
 	return cmd
@@ -228,7 +228,7 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 		Long: `Takes tokens out of a file: the one of an id, as braid token list shows it, or all of a name. A server that reads the file knows it within
 seconds; sessions and streams that were begun with the token end.`,
 		Example: "  braid token revoke 9f86d081884c --file tokens.yaml",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.revokeToken(file, args[0]) },
+		RunE:    func(_ *cobra.Command, args []string) error { return a.revokeToken(file, args[0]) },
 	}
 	rosterFlag(cmd, &file)
 	return cmd

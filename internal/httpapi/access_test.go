@@ -385,8 +385,13 @@ func TestASubmitterChangesWhatIsItsOwnAndResumesItsTeams(t *testing.T) {
 		seed            byte
 		control, remove bool
 	}{
-		{"sam", "rivers", submitterSeed, true, true}, {"tom", "rivers", submitterSeed, true, false}, {"tom", "lakes", submitterSeed, false, false},
-		{"tom", "", submitterSeed, false, false}, {"", "", submitterSeed, false, false}, {"", "", operatorSeed, true, true}, {"tom", "lakes", adminSeed, true, true},
+		{"sam", "rivers", submitterSeed, true, true},
+		{"tom", "rivers", submitterSeed, true, false},
+		{"tom", "lakes", submitterSeed, false, false},
+		{"tom", "", submitterSeed, false, false},
+		{"", "", submitterSeed, false, false},
+		{"", "", operatorSeed, true, true},
+		{"tom", "lakes", adminSeed, true, true},
 	} {
 		for route, may := range map[string]bool{"POST /v1/queries/latest/resume": c.control, "POST /v1/queries/q/cancel": c.control, "DELETE /v1/queries/q1": c.remove} {
 			t.Run(fmt.Sprintf("%s of %s %s by %d", route, c.owner, c.team, c.seed), func(t *testing.T) {

@@ -49,13 +49,17 @@ func TestTheAuditTellsWhoChangesWhat(t *testing.T) {
 		want               []audited
 	}{
 		"submit": {"POST", "/v1/queries", validSpec, nil, []audited{
-			{Event: "started", Operation: "submit-query"}, {Event: "done", Operation: "submit-query", Query: "q1", Status: 201}}},
+			{Event: "started", Operation: "submit-query"}, {Event: "done", Operation: "submit-query", Query: "q1", Status: 201},
+		}},
 		"cancel by the first letters": {"POST", "/v1/queries/q/cancel", "", nil, []audited{
-			{Event: "started", Operation: "cancel-query", Query: "q"}, {Event: "done", Operation: "cancel-query", Query: "q1", Status: 200}}},
+			{Event: "started", Operation: "cancel-query", Query: "q"}, {Event: "done", Operation: "cancel-query", Query: "q1", Status: 200},
+		}},
 		"remove the latest": {"DELETE", "/v1/queries/latest", "", nil, []audited{
-			{Event: "started", Operation: "remove-query", Query: "latest"}, {Event: "done", Operation: "remove-query", Query: "q1", Status: 204}}},
+			{Event: "started", Operation: "remove-query", Query: "latest"}, {Event: "done", Operation: "remove-query", Query: "q1", Status: 204},
+		}},
 		"a failure": {"POST", "/v1/gc", "", messages.ErrUnreachable, []audited{
-			{Event: "started", Operation: "collect-garbage"}, {Event: "failed", Operation: "collect-garbage", Status: 503}}},
+			{Event: "started", Operation: "collect-garbage"}, {Event: "failed", Operation: "collect-garbage", Status: 503},
+		}},
 		"reading":  {"GET", "/v1/queries/q1", "", nil, nil},
 		"planning": {"POST", "/v1/plan", validSpec, nil, nil},
 	} {

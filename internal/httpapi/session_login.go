@@ -124,7 +124,7 @@ func loginToken(w http.ResponseWriter, r *http.Request) (string, error) {
 	if err != nil {
 		return "", problem(contract.RequestInvalid, "the body did not come, or broke off")
 	}
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) //nolint:errcheck // what cannot be read is none of the two
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what cannot be read is neither
 	switch media {
 	case "application/json":
 		var body struct {

@@ -284,8 +284,17 @@ func TestFilesThatAreNoCertificateAreRefused(t *testing.T) {
 		cert, key, clientCA string
 		ok                  bool
 	}{
-		{"cert", "key", "", true}, {"both", "both", "", true}, {"cert", "key", "cert", true}, {"cert", "", "", false}, {"", "key", "", false}, {"other", "key", "", false},
-		{"key", "cert", "", false}, {"empty", "key", "", false}, {"cert", "none", "", false}, {"cert", "key", "empty", false}, {"cert", "key", "none", false},
+		{"cert", "key", "", true},
+		{"both", "both", "", true},
+		{"cert", "key", "cert", true},
+		{"cert", "", "", false},
+		{"", "key", "", false},
+		{"other", "key", "", false},
+		{"key", "cert", "", false},
+		{"empty", "key", "", false},
+		{"cert", "none", "", false},
+		{"cert", "key", "empty", false},
+		{"cert", "key", "none", false},
 	} {
 		if _, err := httpapi.OpenTLS(httpapi.TLSFiles{Cert: at(c.cert), Key: at(c.key), ClientCA: at(c.clientCA)}, nil); (err == nil) != c.ok {
 			t.Errorf("%q, %q, %q: %v", c.cert, c.key, c.clientCA, err)

@@ -48,8 +48,13 @@ func TestATokenMakesItsOwnerKnownUntilItExpires(t *testing.T) {
 		want string
 		err  error
 	}{
-		{1, noon(), "ana", nil}, {2, noon().Add(-1), "ana", nil}, {2, noon(), "", access.ErrExpired}, {2, noon().Add(time.Hour), "", access.ErrExpired},
-		{3, noon(), "null", nil}, {4, noon(), "007", nil}, {9, noon(), "", access.ErrUnknown},
+		{1, noon(), "ana", nil},
+		{2, noon().Add(-1), "ana", nil},
+		{2, noon(), "", access.ErrExpired},
+		{2, noon().Add(time.Hour), "", access.ErrExpired},
+		{3, noon(), "null", nil},
+		{4, noon(), "007", nil},
+		{9, noon(), "", access.ErrUnknown},
 	} {
 		p, err := r.Find(digestOf(t, c.seed), c.now)
 		if !errors.Is(err, c.err) || (p != nil) != (err == nil) || p != nil && (p.Name != c.want || p.Token != digestOf(t, c.seed).ID()) {
@@ -232,8 +237,10 @@ func TestWhatIsWrongInARosterIsNamedWithItsLine(t *testing.T) {
 		"a team":            {head + "  - {name: a, team: a/b, role: reader, " + sum + "}\n", []string{":3", "team"}},
 		"a day":             {head + "  - {name: a, role: reader, expires: soon, " + sum + "}\n", []string{":3", "expires", "soon"}},
 		"the same token":    {head + "  - {name: a, role: reader, " + sum + "}\n  - {name: b, role: admin, " + sum + "}\n", []string{":4", "a's"}},
-		"a name in two teams": {head + "  - {name: a, team: x, role: reader, " + sum + "}\n  - {name: a, role: reader, sha256: \"" + strings.Repeat("1", 64) + "\"}\n",
-			[]string{":4", "team"}},
+		"a name in two teams": {
+			head + "  - {name: a, team: x, role: reader, " + sum + "}\n  - {name: a, role: reader, sha256: \"" + strings.Repeat("1", 64) + "\"}\n",
+			[]string{":4", "team"},
+		},
 		"the token as a name":   {head + "  - {name: " + tokenOf(t, 1) + ", role: reader, " + sum + "}\n", []string{":3", "looks like a token"}},
 		"the token as a digest": {head + "  - {name: a, role: reader, sha256: " + tokenOf(t, 1) + "}\n", []string{":3", "64"}},
 	} {
