@@ -85,3 +85,40 @@ func TestWhatIsRememberedOfAddressesAndSessionsIsBounded(t *testing.T) {
 		t.Errorf("%d sessions, the oldest stands: %v", len(s.begun), ok)
 	}
 }
+
+func TestARouteThatIsNotInTheTableIsClosed(t *testing.T) {
+	for _, role := range access.Roles() {
+		if err := (rule{}).allow(&access.Principal{Name: "a", Role: role, Permissions: role.Permissions()}); err == nil {
+			t.Errorf("it lets a %s in", role)
+		}
+	}
+}
+
+// The other tests ask the table what it says; this one says what has to stand in it.
+func TestWhatChangesSomethingAsksForTheRightPermission(t *testing.T) {
+	want := map[string]rule{
+		"POST /v1/queries":             {access.QueriesSubmit, true},
+		"POST /v1/queries/{id}/resume": {access.QueriesControlOwn, true},
+		"POST /v1/queries/{id}/cancel": {access.QueriesControlOwn, true},
+		"DELETE /v1/queries/{id}":      {access.QueriesControlOwn, true},
+		"POST /v1/queries/{id}/verify": {access.Operations, true},
+		"POST /v1/gc":                  {access.Operations, true},
+		"POST /v1/plan":                {access.QueriesSubmit, false},
+		"POST /v1/query-file":          {access.QueriesSubmit, false},
+		"POST /login":                  {anyone, false},
+		"POST /logout":                 {anyone, false},
+	}
+	for pattern, got := range rules(nil) {
+		changes := !strings.HasPrefix(pattern, "GET ")
+		if changes && got != want[pattern] {
+			t.Errorf("%s asks for %+v, want %+v", pattern, got, want[pattern])
+		}
+		open := strings.HasPrefix(pattern, "GET /{$}") || strings.HasPrefix(pattern, "GET /assets/") || strings.HasPrefix(pattern, "GET /problems/") || strings.HasSuffix(pattern, "z")
+		if !changes && (got.changes || open != (got.permission == anyone)) {
+			t.Errorf("%s asks for %+v", pattern, got)
+		}
+	}
+	if got := rules(&Access{metricsOpen: true})["GET /metrics"]; got.permission != anyone {
+		t.Errorf("metrics that are open ask for %+v", got)
+	}
+}
