@@ -10,6 +10,7 @@ import (
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/internal/output/postgres"
+	"github.com/braidhq/braid/pkg/access"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
@@ -68,11 +69,11 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &own):
 		return own.code
 	case errors.As(err, &yaml), errors.As(err, &values),
-		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, messages.ErrNotFound, messages.ErrName, braid.ErrUnknownService,
+		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, messages.ErrNotFound, messages.ErrName, braid.ErrToken, braid.ErrUnknownService,
 			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
 			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat, output.ErrNoGeometry):
 		return exitUsage
-	case is(err, postgres.ErrCredentials):
+	case is(err, postgres.ErrCredentials, access.ErrUnauthenticated, access.ErrForbidden):
 		return exitCredentials
 	case is(err, query.ErrIncomplete, query.ErrTable, messages.ErrDamaged, output.ErrTarget, postgres.ErrRefused, postgres.ErrUnreachable, postgres.ErrFailed):
 		return exitIncomplete

@@ -100,7 +100,7 @@ quota, keeps what is complete through every interruption, and writes one finishe
 	flags.StringVar(&a.progress, "progress", "auto", "progress on stderr: auto, tty, plain, json, quiet")
 	flags.BoolVar(&a.json, "json", false, "print JSON on stdout")
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(), a.resultsCommand(), a.coverageCommand(), a.manifestCommand(), a.failedCommand(), a.retryCommand(), a.cancelCommand(),
-		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.versionCommand())
+		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.tokenCommand(), a.versionCommand())
 	wrapArgErrors(root)
 	return root
 }

@@ -20,6 +20,10 @@ type config struct {
 	id          string
 	listen      string
 	exposed     bool
+	tokens      string
+	metricsOpen bool
+	auditFile   string
+	tls         braid.TLSFiles
 	hosts       []string
 	leaseTTL    time.Duration
 	inFlight    messages.InFlight
@@ -37,7 +41,13 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	c.nats.FlagsOn(flags)
 	flags.StringVar(&c.id, "id", "", "name of this coordinator (default: the host's name and some letters)")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8080", "host:port of the HTTP API")
-	flags.BoolVar(&c.exposed, "allow-unauthenticated", false, "let other machines reach the API, where something in front of it authenticates")
+	flags.StringVar(&c.tokens, "tokens", "", "file of the tokens that the API asks for; braid token new makes one (default: none, and the API listens on loopback alone)")
+	flags.StringVar(&c.tls.Cert, "tls-cert", "", "file of the API's certificate, in PEM; it is read again when it changes (default: plain HTTP)")
+	flags.StringVar(&c.tls.Key, "tls-key", "", "file of the certificate's key, in PEM")
+	flags.StringVar(&c.tls.ClientCA, "tls-client-ca", "", "file of the authorities of which every client must have a certificate, in PEM (default: clients need none)")
+	flags.StringVar(&c.auditFile, "audit-file", "", "file to which it is written who changes what; nothing is changed while that is not possible (default: the log alone)")
+	flags.BoolVar(&c.metricsOpen, "metrics-open", false, "let everybody read /metrics, even when there are tokens")
+	flags.BoolVar(&c.exposed, "allow-unauthenticated", false, "let other machines reach the API without tokens, where something in front of it authenticates")
 	flags.StringSliceVar(&c.hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
 	flags.DurationVar(&c.leaseTTL, "lease-ttl", 30*time.Second, "a dead worker's slots are free again after this; whole seconds")
 	settings.InFlightVar(flags, &c.inFlight, "in-flight", "requests in flight at each service over all workers, whatever queries ask for (default: as they and its definition say)")
@@ -50,6 +60,17 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.Var(&c.maxStore, "max-store", "what all streams together may take, such as 20GB (default: as they were made, with no bound but the server's)")
 	flags.Var(&c.keep, "keep", "how long queries that have ended are kept, such as 90d; interrupted ones stay (default: for ever)")
 	return flags
+}
+
+// checkDoor refuses settings of which one is of no use without another.
+func (c *config) checkDoor() error {
+	switch {
+	case (c.tls.Cert == "") != (c.tls.Key == ""):
+		return fmt.Errorf("%w: --tls-cert and --tls-key go together", daemon.ErrUsage)
+	case c.tls.ClientCA != "" && c.tls.Cert == "":
+		return fmt.Errorf("%w: --tls-client-ca needs --tls-cert and --tls-key", daemon.ErrUsage)
+	}
+	return nil
 }
 
 // durable reads the durability of the streams.

@@ -71,16 +71,18 @@ func TestWrongUseEndsBeforeAnythingIsTried(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"a flag":            {nil, []string{"--surprise"}, []string{"--surprise", "--help"}},
-		"a word":            {nil, []string{"start"}, []string{"start", "--help"}},
-		"a flag's value":    {nil, []string{"--lease-ttl=soon"}, []string{"--lease-ttl"}},
-		"a variable":        {map[string]string{"BRAID_LEASE_TTL": "soon"}, nil, []string{"BRAID_LEASE_TTL", "duration"}},
-		"a key of the file": {nil, []string{"--config", settingsFile(t, "log_level: info\n\nlease_ttl: soon\n")}, []string{"braid.yaml", "lease_ttl"}},
-		"an unknown key":    {nil, []string{"--config", settingsFile(t, "log_level: info\n\nnats_ulr: x\n")}, []string{"braid.yaml:3", "nats_ulr", "nats_url"}},
-		"no file":           {map[string]string{"BRAID_CONFIG": "/nowhere/braid.yaml"}, nil, []string{"/nowhere/braid.yaml"}},
-		"a log level":       {nil, []string{"--log-level=loud"}, []string{"--log-level", "loud", "debug"}},
-		"a log format":      {nil, []string{"--log-format=xml"}, []string{"--log-format", "xml", "json"}},
-		"an address":        {nil, []string{"--healthcheck", "--listen=nowhere"}, []string{"nowhere", "host:port"}},
+		"a flag":             {nil, []string{"--surprise"}, []string{"--surprise", "--help"}},
+		"a word":             {nil, []string{"start"}, []string{"start", "--help"}},
+		"a flag's value":     {nil, []string{"--lease-ttl=soon"}, []string{"--lease-ttl"}},
+		"a variable":         {map[string]string{"BRAID_LEASE_TTL": "soon"}, nil, []string{"BRAID_LEASE_TTL", "duration"}},
+		"a key of the file":  {nil, []string{"--config", settingsFile(t, "log_level: info\n\nlease_ttl: soon\n")}, []string{"braid.yaml", "lease_ttl"}},
+		"an unknown key":     {nil, []string{"--config", settingsFile(t, "log_level: info\n\nnats_ulr: x\n")}, []string{"braid.yaml:3", "nats_ulr", "nats_url"}},
+		"no file":            {map[string]string{"BRAID_CONFIG": "/nowhere/braid.yaml"}, nil, []string{"/nowhere/braid.yaml"}},
+		"a log level":        {nil, []string{"--log-level=loud"}, []string{"--log-level", "loud", "debug"}},
+		"a log format":       {nil, []string{"--log-format=xml"}, []string{"--log-format", "xml", "json"}},
+		"half a certificate": {nil, []string{"--tls-cert=cert.pem"}, []string{"--tls-key"}},
+		"clients without us": {nil, []string{"--tls-client-ca=ca.pem"}, []string{"--tls-cert"}},
+		"an address":         {nil, []string{"--healthcheck", "--listen=nowhere"}, []string{"nowhere", "host:port"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runWith(t.Context(), c.env, c.args...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,21 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		fmt.Fprintln(stdout, "coordinator", buildinfo.Version())
 		return daemon.ExitOK
 	case c.Healthcheck:
-		return daemon.Exit(daemon.Ask(ctx, c.listen), stderr)
+		return daemon.Exit(c.ask(ctx), stderr)
 	}
 	return daemon.Exit(c.coordinate(ctx, stderr), stderr)
+}
+
+// ask is the health check. Where clients must show a certificate it shows the server's own, which the authority of both may have signed.
+func (c *config) ask(ctx context.Context) error {
+	if c.tls.Cert == "" {
+		return daemon.Ask(ctx, c.listen)
+	}
+	var own []tls.Certificate
+	if pair, err := tls.LoadX509KeyPair(c.tls.Cert, c.tls.Key); err == nil && c.tls.ClientCA != "" {
+		own = append(own, pair)
+	}
+	return daemon.AskTLS(ctx, c.listen, own...)
 }
 
 func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
@@ -37,6 +50,9 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	}
 	durability, err := c.durable()
 	if err != nil {
+		return err
+	}
+	if err := c.checkDoor(); err != nil {
 		return err
 	}
 	local, err := braid.OpenCoordinator(ctx, braid.CoordinatorConfig{
@@ -52,7 +68,8 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	}
 	defer local.Close()
 	api, err := local.ListenAPI(ctx, braid.APIConfig{
-		Listen: c.listen, AllowUnauthenticated: c.exposed, Hosts: c.hosts, Version: buildinfo.Version(), Log: log,
+		Listen: c.listen, Tokens: c.tokens, AllowUnauthenticated: c.exposed, MetricsOpen: c.metricsOpen, AuditFile: c.auditFile, TLS: c.tls,
+		Hosts: c.hosts, Version: buildinfo.Version(), Log: log,
 	})
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ func layers() []layer {
 		{"pkg/breaker", nil},
 		{"pkg/resume", []string{"pkg/messages"}},
 		{"pkg/share", nil},
+		{"pkg/access", []string{"pkg/messages", "pkg/strictyaml"}},
 
 		{"internal/coordinator", []string{pure}},
 		{"internal/worker", []string{pure}},

@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -187,6 +188,18 @@ const (
 
 // Ask is the --healthcheck of a daemon that serves /readyz at address: whether it can do its work, and else why not.
 func Ask(ctx context.Context, address string) error {
+	return ask(ctx, address, "http", http.DefaultClient)
+}
+
+// AskTLS is Ask of a daemon that serves over TLS. It does not ask who answers, as it tells nothing that is secret and speaks to its own
+// machine. certificates are shown where the daemon wants to see one.
+func AskTLS(ctx context.Context, address string, certificates ...tls.Certificate) error {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	return ask(ctx, address, "https", &http.Client{Transport: transport})
+}
+
+func ask(ctx context.Context, address, scheme string, client *http.Client) error {
 	if address == "" {
 		return fmt.Errorf("%w: --healthcheck asks the daemon at its --health address, and there is none; give --health host:port (or BRAID_HEALTH) as the daemon has it", ErrUsage)
 	}
@@ -199,11 +212,11 @@ func Ask(ctx context.Context, address string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("health check: %w", err)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("health check: %w", err)
 	}

@@ -27,6 +27,7 @@ type desk struct {
 	ready       error
 	asked       []string
 	spec        *query.Spec
+	submission  messages.Submission
 	waitUpTo    *time.Duration
 	maxRequests *int64
 	statuses    []*messages.Status
@@ -36,12 +37,14 @@ type desk struct {
 	report      frame.Report
 	tableID     string
 	panics      bool
+	hold        chan struct{} // if there is one, the quotas close it, and wait for the end of their context
 }
 
 func (d *desk) note(what string) { d.asked = append(d.asked, what) }
 
-func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, _ messages.Submission) (*messages.Query, error) {
+func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	d.note("submit")
+	d.submission = by
 	d.spec = spec
 	return sampleQuery(), d.err
 }
@@ -88,6 +91,9 @@ func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {
 		panic("planted")
 	}
 	d.note("status " + id)
+	if len(d.statuses) > 0 {
+		return d.statuses[0], d.err
+	}
 	return sampleStatus(), d.err
 }
 
@@ -112,7 +118,12 @@ func (d *desk) Coverage(_ context.Context, id string) (*messages.Coverage, error
 	return &messages.Coverage{V: 1, Query: "q1", Values: []messages.Covered{{Parameter: "site", Value: "a", State: messages.SaidEmpty}}}, d.err
 }
 
-func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
+func (d *desk) Quotas(ctx context.Context) (*messages.QuotaList, error) {
+	if d.hold != nil {
+		close(d.hold)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	d.note("quotas")
 	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
 		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, HoldBack: 100, Window: 3600, Model: "rolling",

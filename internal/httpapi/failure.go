@@ -84,12 +84,25 @@ func ofSpec(err error) bool {
 	return false
 }
 
-// ownProblem replaces the problems that the library makes of parameters it refuses.
-func ownProblem(_ huma.Context, _ string, answer any) (any, error) {
-	theirs, ok := answer.(*huma.ErrorModel)
-	if !ok {
-		return answer, nil
+// ownProblem replaces the problems that the library makes of parameters it refuses, and tells in each how the log calls the request.
+func ownProblem(ctx huma.Context, _ string, answer any) (any, error) {
+	switch answer := answer.(type) {
+	case *contract.Problem:
+		return named(ctx.Context(), answer), nil
+	case *huma.ErrorModel:
+		return named(ctx.Context(), ofParameters(answer)), nil
 	}
+	return answer, nil
+}
+
+// named is a problem that tells how the log calls the request.
+func named(ctx context.Context, p *contract.Problem) *contract.Problem {
+	copied := *p
+	copied.RequestID = visitOf(ctx).requestID
+	return &copied
+}
+
+func ofParameters(theirs *huma.ErrorModel) *contract.Problem {
 	kind := contract.KindNamed(contract.Internal)
 	if theirs.Status < http.StatusInternalServerError {
 		kind = contract.KindNamed(contract.RequestInvalid)
@@ -100,12 +113,14 @@ func ownProblem(_ huma.Context, _ string, answer any) (any, error) {
 		fields = append(fields, contract.FieldError{Location: e.Location, Message: e.Message})
 		details = append(details, e.Location+": "+e.Message)
 	}
-	return contract.NewProblem(kind, strings.Join(details, "; "), fields...), nil
+	return contract.NewProblem(kind, strings.Join(details, "; "), fields...)
 }
 
 // writeProblem answers outside of the library's routes.
 func writeProblem(w http.ResponseWriter, p *contract.Problem) {
-	body, err := json.Marshal(p)
+	copied := *p
+	copied.RequestID = w.Header().Get(requestIDHeader)
+	body, err := json.Marshal(copied)
 	if err != nil {
 		panic(err) // it holds nothing but texts and a number
 	}

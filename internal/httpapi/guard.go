@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/access"
 )
 
 // originGuard refuses what a browser sends from a page of another origin and could change something.
@@ -16,6 +17,22 @@ func originGuard(next http.Handler) http.Handler {
 		writeProblem(w, problem(contract.CrossOrigin, "the request comes from a page of another origin; send it from a program, or from this server's own pages"))
 	}))
 	return guard.Handler(next)
+}
+
+// urlGuard refuses requests that have a token in their URL: URLs are written to logs and histories all along the way.
+func urlGuard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parameters := r.URL.Query()
+		told := parameters.Has("token") || parameters.Has("access_token") || access.Redact(r.URL.Path) != r.URL.Path
+		for name, values := range parameters {
+			told = told || access.Redact(name) != name || slices.ContainsFunc(values, func(v string) bool { return access.Redact(v) != v })
+		}
+		if told {
+			writeProblem(w, problem(contract.TokenInURL, "the URL has a token in it, where logs and histories keep it; revoke that token, and send another one in the header Authorization"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // hostGuard refuses requests for a host name that the server does not know itself by. A page whose name was made to
@@ -54,12 +71,13 @@ func overLoopback(r *http.Request) bool {
 	return !ok || address.IP.IsLoopback()
 }
 
-// routed answers what the mux has no route for with a problem instead of plain text.
-func routed(mux *http.ServeMux) http.Handler {
+// routed gives what the mux has a route for to the door, with the route's pattern, and answers the rest with a problem instead of
+// plain text.
+func routed(mux *http.ServeMux, door func(w http.ResponseWriter, r *http.Request, pattern string, next http.Handler)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)
 		if pattern != "" {
-			mux.ServeHTTP(w, r)
+			door(w, r, pattern, mux)
 			return
 		}
 		refusal := &refusal{header: http.Header{}}

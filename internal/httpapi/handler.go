@@ -3,6 +3,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -13,6 +14,8 @@ type Config struct {
 	Version string       // of this build, for the OpenAPI description
 	Hosts   []string     // host names that requests may call the server by, beside loopback's; see hostGuard
 	Log     *slog.Logger // nil: nothing is logged
+	Access  *Access      // who may do what; nil: everybody may do everything
+	Audit   *Audit       // where changes and refusals are written down; nil: in Log alone
 }
 
 func (c Config) withDefaults() Config {
@@ -22,6 +25,9 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Audit == nil {
+		c.Audit = &Audit{log: c.Log, now: time.Now}
+	}
 	return c
 }
 
@@ -30,13 +36,19 @@ type api struct {
 	huma  huma.API
 	ports Ports
 	log   *slog.Logger
+
+	access     *Access // nil: the server knows no tokens
+	audit      *Audit
+	rules      map[string]rule   // by pattern
+	operations map[string]string // ids, by pattern
 }
 
 // New makes the handler of the whole API. It is safe for concurrent use and starts no goroutine.
 func New(cfg Config, ports Ports) http.Handler {
 	cfg = cfg.withDefaults()
 	mux := http.NewServeMux()
-	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log}
+	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, access: cfg.Access, audit: cfg.Audit}
+	a.rules = rules(cfg.Access)
 	a.routeQueries()
 	a.routeResults()
 	a.routePlan()
@@ -44,6 +56,9 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeStorage()
 	a.routeHealth()
 	a.routeProblems()
+	a.routeWhoami()
+	a.routeSessions(mux)
 	a.routeDescription()
-	return watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(routed(mux))))
+	a.nameOperations()
+	return watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit)))))
 }

@@ -25,7 +25,7 @@ func openAPIConfig(version string) huma.Config {
 				Version:     version,
 				Description: "Runs one query over a quota-limited HTTP service in chunks, survives interruptions, and gives one table.",
 			},
-			Components: &huma.Components{Schemas: schemas},
+			Components: &huma.Components{Schemas: schemas, SecuritySchemes: securitySchemes()},
 		},
 		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
@@ -48,8 +48,10 @@ func (inFlight) Schema(huma.Registry) *huma.Schema {
 
 // operation describes a route whose errors are problem documents.
 func (a *api) operation(id, method, path, summary string) huma.Operation {
+	required := a.rules[method+" "+path]
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary,
+		Security: required.security(), Extensions: map[string]any{"x-permission": string(required.permission)},
 		Responses: map[string]*huma.Response{"default": {
 			Description: "Problem",
 			Content:     map[string]*huma.MediaType{contract.ProblemType: {Schema: schemaOf[contract.Problem](a)}},

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/access"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -81,8 +82,8 @@ func (a *api) submit(ctx context.Context, in *struct{ Payload }) (*queryOutput, 
 	if err != nil {
 		return nil, a.failure("submit", err)
 	}
-	q, err := a.ports.Commands.SubmitAs(ctx, spec, messages.Submission{})
-	return a.changed("submit", q, err)
+	q, err := a.ports.Commands.SubmitAs(ctx, spec, submissionOf(ctx))
+	return a.changed(ctx, "submit", q, err)
 }
 
 func (a *api) list(ctx context.Context, _ *struct{}) (*listOutput, error) {
@@ -137,6 +138,9 @@ func (a *api) remove(ctx context.Context, in *One) (*struct{}, error) {
 	if err != nil {
 		return nil, a.failure("remove query", err)
 	}
+	if id, err = a.changeable(ctx, id, (*access.Principal).MayRemove); err != nil {
+		return nil, a.failure("remove query", err)
+	}
 	if err := a.ports.Commands.Remove(ctx, id); err != nil {
 		return nil, a.failure("remove query", err)
 	}
@@ -156,12 +160,15 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if err != nil {
 		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)
 	}
+	if id, err = a.changeable(ctx, id, (*access.Principal).MayControl); err != nil {
+		return nil, a.failure("resume query", err)
+	}
 	run := a.ports.Commands.Resume
 	if body.Failed {
 		run = a.ports.Commands.Retry
 	}
 	q, err := run(ctx, id, body.Resumption())
-	return a.changed("resume query", q, err)
+	return a.changed(ctx, "resume query", q, err)
 }
 
 func (a *api) cancel(ctx context.Context, in *One) (*queryOutput, error) {
@@ -169,14 +176,18 @@ func (a *api) cancel(ctx context.Context, in *One) (*queryOutput, error) {
 	if err != nil {
 		return nil, a.failure("cancel query", err)
 	}
+	if id, err = a.changeable(ctx, id, (*access.Principal).MayControl); err != nil {
+		return nil, a.failure("cancel query", err)
+	}
 	q, err := a.ports.Commands.Cancel(ctx, id)
-	return a.changed("cancel query", q, err)
+	return a.changed(ctx, "cancel query", q, err)
 }
 
-func (a *api) changed(what string, q *messages.Query, err error) (*queryOutput, error) {
+func (a *api) changed(ctx context.Context, what string, q *messages.Query, err error) (*queryOutput, error) {
 	if err != nil {
 		return nil, a.failure(what, err)
 	}
+	visitOf(ctx).query = q.ID
 	return &queryOutput{Location: queriesPath + "/" + q.ID, Body: q}, nil
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,9 +28,12 @@ const (
 // Address is where the API listens.
 type Address struct {
 	Addr string // host:port, such as 127.0.0.1:7420; port 0 is any free one
+	// Authenticated tells that the API asks for tokens, and so may be reached by other machines.
+	Authenticated bool
 	// AllowUnauthenticated lets other machines reach the API: whoever does may run, read and remove queries. It is for
 	// networks where something in front of the server authenticates.
 	AllowUnauthenticated bool
+	TLS                  *TLS // nil: plain HTTP
 }
 
 // Listen opens the address. The error wraps ErrExposed when other machines could reach it and that was not allowed.
@@ -39,8 +43,9 @@ func (a Address) Listen(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %q: %w; write host:port, such as 127.0.0.1:7420", a.Addr, err)
 	}
 	exposed := fmt.Errorf("listen on %s: %w: whoever reaches this address could run, read and remove queries; "+
-		"use 127.0.0.1, or --allow-unauthenticated where something in front of it authenticates", a.Addr, ErrExposed)
-	if ip := net.ParseIP(host); !a.AllowUnauthenticated && (host == "" || ip != nil && !ip.IsLoopback()) {
+		"give it tokens (--tokens), use 127.0.0.1, or --allow-unauthenticated where something in front of it authenticates", a.Addr, ErrExposed)
+	mayExpose := a.AllowUnauthenticated || a.Authenticated
+	if ip := net.ParseIP(host); !mayExpose && (host == "" || ip != nil && !ip.IsLoopback()) {
 		return nil, exposed
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Addr)
@@ -48,8 +53,11 @@ func (a Address) Listen(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w; choose another address", a.Addr, err)
 	}
 	// A name is judged by what it turned out to be. Nobody has been answered yet.
-	if tcp, ok := listener.Addr().(*net.TCPAddr); !a.AllowUnauthenticated && (!ok || !tcp.IP.IsLoopback()) {
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !mayExpose && (!ok || !tcp.IP.IsLoopback()) {
 		return nil, errors.Join(exposed, listener.Close())
+	}
+	if a.TLS != nil {
+		return tls.NewListener(listener, a.TLS.config()), nil
 	}
 	return listener, nil
 }

@@ -45,6 +45,11 @@ func (a *api) verify(ctx context.Context, in *One, reopen bool) (*verificationOu
 	if err != nil {
 		return nil, a.failure("verify query", err)
 	}
+	if reopen {
+		if id, err = a.changeable(ctx, id, anybodys); err != nil {
+			return nil, a.failure("verify query", err)
+		}
+	}
 	verification, err := a.ports.Commands.Verify(ctx, id, reopen)
 	if err != nil {
 		return nil, a.failure("verify query", err)

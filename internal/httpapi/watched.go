@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/access"
 )
 
 // writeTimeout is how long a reader may leave one write waiting before it is given up.
@@ -21,13 +23,19 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
+		visit := &visit{requestID: requestID(r), answer: answer}
+		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, visit))
+		w.Header().Set(requestIDHeader, visit.requestID)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
+		if r.TLS != nil && !isLoopbackName(hostName(r.Host)) {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		defer func() {
 			thrown := recover()
 			cut := thrown != nil
 			if cut && thrown != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
-				log.Error("panic", "method", r.Method, "panic", thrown, "stack", string(debug.Stack()))
+				log.Error("panic", "request_id", visit.requestID, "method", r.Method, "panic", thrown, "stack", string(debug.Stack()))
 				if answer.status == 0 {
 					writeProblem(answer, problem(contract.Internal, "unexpected error; the coordinator's log tells more"))
 					cut = false
@@ -37,7 +45,7 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 			if isPoll(r) && answer.status < http.StatusBadRequest && !cut {
 				tell = log.Debug
 			}
-			tell("request", "method", r.Method, "path", r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)],
+			tell("request", "request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
 				"status", answer.status, "duration", time.Since(start), "cut", cut)
 			if cut {
 				panic(http.ErrAbortHandler)

@@ -44,6 +44,10 @@ const (
 type Client struct {
 	base string
 	http *http.Client
+
+	token      string // empty: none is sent
+	plainToken bool
+	ca         []byte
 }
 
 var _ Coordinator = (*Client)(nil)
@@ -58,7 +62,7 @@ func WithHTTPClient(c *http.Client) ClientOption {
 }
 
 // NewClient makes a client of the server at baseURL, such as http://127.0.0.1:7420 or https://example.org/braid. Nothing
-// is sent yet. The error wraps ErrURL.
+// is sent yet. The error wraps ErrURL, or ErrToken.
 func NewClient(baseURL string, opts ...ClientOption) (*Client, error) {
 	address, err := url.Parse(baseURL)
 	var why string
@@ -70,7 +74,7 @@ func NewClient(baseURL string, opts ...ClientOption) (*Client, error) {
 	case address.Hostname() == "":
 		why = "it has no host"
 	case address.User != nil:
-		why = "it has a user or password; this version knows none"
+		why = "it has a user or password, by which no server knows anybody; give a token instead, such as with BRAID_TOKEN"
 	case address.RawQuery != "" || address.Fragment != "" || address.ForceQuery:
 		why = "it has a query or a fragment"
 	}
@@ -90,6 +94,9 @@ func NewClient(baseURL string, opts ...ClientOption) (*Client, error) {
 	c := &Client{base: strings.TrimRight(address.String(), "/"), http: &http.Client{Transport: transport}}
 	for _, opt := range opts {
 		opt(c)
+	}
+	if err := c.secure(address, transport); err != nil {
+		return nil, err
 	}
 	own := *c.http
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -318,6 +325,9 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("User-Agent", "braid")
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, c.broken(ctx, err)

@@ -21,14 +21,27 @@ import (
 // APIConfig configures the HTTP API.
 type APIConfig struct {
 	Listen               string   // host:port
-	AllowUnauthenticated bool     // let other machines reach it, where something in front of it authenticates
+	Tokens               string   // file of the tokens that it asks for, made by braid token; empty: none, and only loopback is listened on
+	AllowUnauthenticated bool     // let other machines reach it without tokens, where something in front of it authenticates
+	MetricsOpen          bool     // let everybody read /metrics, even when there are tokens
+	AuditFile            string   // where changes and refusals are written down; nothing is changed while it cannot be written. Empty: the log alone
+	TLS                  TLSFiles // zero: plain HTTP
 	Hosts                []string // names that requests may call the server by, beside loopback's
 	Version              string
 	Log                  *slog.Logger
 }
 
+// TLSFiles name the files of a server's certificate, in PEM. They are read again when they change.
+type TLSFiles struct {
+	Cert     string // its certificate, and those of the authorities between it and the root
+	Key      string
+	ClientCA string // authorities of clients' certificates: whoever has none of theirs is not answered; empty: clients need none
+}
+
 // API is the HTTP API, listening.
 type API struct {
+	access   *httpapi.Access // nil: the server knows no tokens
+	tls      *httpapi.TLS    // nil: plain HTTP
 	listener net.Listener
 	handler  http.Handler
 	shelf    *output.Shelf
@@ -37,18 +50,25 @@ type API struct {
 
 // ListenAPI listens, so that an address that is in use is known before anything else starts.
 func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
-	listener, err := httpapi.Address{Addr: cfg.Listen, AllowUnauthenticated: cfg.AllowUnauthenticated}.Listen(ctx)
+	door, err := openDoor(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return l.api(listener, cfg), nil
+	listener, err := httpapi.Address{
+		Addr: cfg.Listen, Authenticated: door.access != nil, AllowUnauthenticated: cfg.AllowUnauthenticated, TLS: door.tls,
+	}.Listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	door.warn(listener, cfg)
+	return l.api(listener, cfg, door), nil
 }
 
-func (l *Local) api(listener net.Listener, cfg APIConfig) *API {
+func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 	shelf := output.NewShelf(l.scratchDir, time.Now)
-	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log},
+	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit},
 		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}})
-	return &API{listener, handler, shelf, cfg.Log}
+	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, log: cfg.Log}
 }
 
 // Address is where the API listens.
@@ -62,6 +82,7 @@ func (a *API) Serve(ctx context.Context) error {
 	defer sweeping.Wait()
 	defer stop()
 	sweeping.Go(func() { a.sweep(ctx) })
+	sweeping.Go(func() { httpapi.Watch(ctx, a.access, a.tls) })
 	return httpapi.Serve(ctx, a.listener, a.handler, a.log)
 }
 

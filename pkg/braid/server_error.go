@@ -19,7 +19,9 @@ type ServerError struct {
 	Title  string       // of the kind, for people
 	Detail string       // what happened
 	Fields []FieldError // what is wrong with single fields
-	err    error
+	// RequestID is how the server's log calls the request; empty: it did not say.
+	RequestID string
+	err       error
 }
 
 // FieldError is what is wrong with one field of a request.
@@ -52,7 +54,7 @@ func (c *Client) refusal(response *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("%w at %s: answer %s: %w", ErrServer, c.base, response.Status, err)
 	}
-	e := &ServerError{Status: response.StatusCode, Type: p.Type, Title: p.Title, Detail: p.Detail, err: contract.KindAt(p.Type).Err}
+	e := &ServerError{Status: response.StatusCode, Type: p.Type, Title: p.Title, Detail: p.Detail, RequestID: p.RequestID, err: contract.KindAt(p.Type).Err}
 	for _, f := range p.Errors {
 		e.Fields = append(e.Fields, FieldError(f))
 	}

@@ -29,7 +29,7 @@ func (l *Local) OpenSocket(ctx context.Context, dir string, cfg APIConfig) (*API
 		return nil, errors.Join(fmt.Errorf("socket: %w", err), listener.Close())
 	}
 	cfg.Hosts = nil
-	return l.api(listener, cfg), nil
+	return l.api(listener, cfg, door{}), nil // who may open the file may do everything
 }
 
 // NewSocketClient makes a client of the process that has the data directory. The error wraps ErrServer when there is none

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/braidhq/braid/pkg/access"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -35,6 +36,11 @@ const (
 	Timeout          = "timeout"
 	Internal         = "internal"
 	QueryInvalid     = "query-invalid"
+	Unauthenticated  = "unauthenticated"
+	Forbidden        = "forbidden"
+	TokenInURL       = "token-in-url"
+	TooManyLogins    = "too-many-logins"
+	AuditUnwritable  = "audit-unwritable"
 )
 
 // Kinds lists all kinds. An error that wraps several sentinels is of the first kind that fits, so those that a caller can
@@ -47,6 +53,9 @@ func Kinds() []Kind {
 		Kind{ReadTimeout, 408, "The body came too slowly", "send it again over a faster connection", nil},
 		Kind{CrossOrigin, 403, "A page of another origin may not change anything", "send the request from a program, or from this server's own pages", nil},
 		Kind{UnknownHost, 421, "The server does not know itself by that name", "call it by localhost or its address, or start it with the name among its known hosts", nil},
+		Kind{TokenInURL, 400, "A token does not belong into a URL", "revoke it, as URLs are written to logs; send another one in the header Authorization", nil},
+		Kind{TooManyLogins, 429, "Too many logins from this address", "wait a minute", nil},
+		Kind{AuditUnwritable, 503, "What is changed cannot be written down", "make the audit file writable; nothing is changed until then", nil},
 		Kind{NoRoute, 404, "There is nothing at this path", "/openapi.json lists the paths; an older server may lack some", nil},
 		Kind{MethodNotAllowed, 405, "The path does not know this method", "use one of the methods in the Allow header", nil},
 		Kind{NotReady, 503, "The coordinator is not ready", "wait and ask again", nil},
@@ -68,6 +77,8 @@ func domainKinds() []Kind {
 		{"store-unreachable", 503, "NATS is not reachable", "start NATS, or wait until it is back; no work is lost", messages.ErrUnreachable},
 		{"not-found", 404, "Not found", "list the queries and compare the id", messages.ErrNotFound},
 		{"conflict", 409, "Changed by somebody else meanwhile", "ask again", messages.ErrConflict},
+		{Unauthenticated, 401, "The server does not know who you are", "send a token that is valid: Authorization: Bearer braid_…", access.ErrUnauthenticated},
+		{Forbidden, 403, "Not permitted", "ask who keeps the server's tokens for the named permission", access.ErrForbidden},
 		{"version", 500, "A record is of a newer Braid", "upgrade this coordinator", messages.ErrVersion},
 	}
 }

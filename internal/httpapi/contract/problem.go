@@ -27,6 +27,8 @@ type Problem struct {
 	Status int          `json:"status" doc:"HTTP status"`
 	Detail string       `json:"detail,omitempty" doc:"What happened, and what to do"`
 	Errors []FieldError `json:"errors,omitempty" doc:"What is wrong with single fields"`
+	// RequestID is how the server's log calls the request.
+	RequestID string `json:"request_id,omitempty" doc:"How the server's log calls the request"`
 }
 
 // FieldError is what is wrong with one field or parameter of a request.
@@ -77,6 +79,7 @@ func DecodeProblem(data []byte) (*Problem, error) {
 func bounded(p Problem) *Problem {
 	cut := NewProblem(Kind{Status: p.Status, Title: clip(p.Title, maxFieldBytes)}, p.Detail, p.Errors...)
 	cut.Type = clip(p.Type, maxFieldBytes)
+	cut.RequestID = clip(p.RequestID, maxFieldBytes)
 	return cut
 }
 
