@@ -38,6 +38,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	mux := http.NewServeMux()
 	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log}
 	a.routeQueries()
+	a.routeEvents()
 	a.routeResults()
 	a.routePlan()
 	a.routeQuotas()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/braidhq/braid/internal/httpapi/feed"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
@@ -66,4 +67,6 @@ type Ports struct {
 	Commands Commands
 	Views    Views
 	Tables   Tables
+	Feed     *feed.Hub                             // nil: no events are told
+	Leader   func(context.Context) (string, error) // which coordinator leads, empty when none does; nil: nobody knows
 }
