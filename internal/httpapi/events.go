@@ -30,21 +30,22 @@ const (
 	stoppingLine  = ": the server is stopping\nretry: 2000\n\n"
 )
 
-type eventsInput struct {
+// Behind is the input of a route that tells events.
+type Behind struct {
 	LastEventID string `header:"Last-Event-ID" maxLength:"64" doc:"Id of the last event that was seen: those behind it that are still remembered are sent again; without it, and with one that is not known, the stream begins with how things stand"`
 	LastID      string `query:"last_event_id" maxLength:"64" doc:"The same, for clients that cannot set the header"`
 }
 
-func (in *eventsInput) mark() feed.Mark {
+func (in *Behind) mark() feed.Mark {
 	if in.LastEventID != "" {
 		return feed.ParseMark(in.LastEventID)
 	}
 	return feed.ParseMark(in.LastID)
 }
 
-type queryEventsInput struct {
+type watchInput struct {
 	One
-	eventsInput
+	Behind
 }
 
 func (a *api) routeEvents() {
@@ -66,7 +67,7 @@ func (*api) describeEvents(op *huma.Operation) {
 	}}
 }
 
-func (a *api) watchQuery(ctx context.Context, in *queryEventsInput) (*huma.StreamResponse, error) {
+func (a *api) watchQuery(ctx context.Context, in *watchInput) (*huma.StreamResponse, error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, a.failure("watch query", err)
@@ -97,7 +98,7 @@ func (a *api) watchQuery(ctx context.Context, in *queryEventsInput) (*huma.Strea
 	}}, nil
 }
 
-func (a *api) watchQueries(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+func (a *api) watchQueries(ctx context.Context, in *Behind) (*huma.StreamResponse, error) {
 	if err := a.feedReady(ctx); err != nil {
 		return nil, err
 	}

@@ -54,7 +54,8 @@ func isPoll(r *http.Request) bool {
 		return false
 	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
-	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1
+	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath
+	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1
 }
 
 // answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.

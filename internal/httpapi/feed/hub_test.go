@@ -459,7 +459,10 @@ func TestReadersThatComeBackMissNothing(t *testing.T) {
 				case step == 6:
 					time.Sleep(100 * time.Millisecond)
 				case step == 7:
+					take()
 					r.Close()
+					time.Sleep(2 * Gap) // what waited for its turn is told meanwhile
+					synctest.Wait()
 					r = h.All(ParseMark(mark))
 				default:
 					take()
