@@ -2,6 +2,8 @@ package bus
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/messages"
@@ -36,6 +38,43 @@ func (b *Bus) WatchStandings(ctx context.Context, on func(id string, q *messages
 		}
 		on(id, nil, p, c.revision)
 	})
+}
+
+// ListStandings reads the records of all queries with their progress, in no order: nil where none was saved yet. What cannot be read is
+// logged, and left out.
+func (b *Bus) ListStandings(ctx context.Context) ([]*messages.Status, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	known := map[string]*messages.Status{}
+	of := func(id string) *messages.Status {
+		if known[id] == nil {
+			known[id] = &messages.Status{}
+		}
+		return known[id]
+	}
+	err := b.WatchStandings(ctx, func(id string, q *messages.Query, p *messages.Progress, _ uint64) {
+		switch {
+		case q != nil:
+			of(id).Query = q
+		case p != nil:
+			of(id).Progress = p
+		default:
+			of(id).Query = nil
+		}
+	}, func() { cancel(errStopWatch) })
+	if err == nil && !errors.Is(context.Cause(ctx), errStopWatch) {
+		err = fmt.Errorf("list queries: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*messages.Status, 0, len(known))
+	for _, status := range known {
+		if status.Query != nil {
+			all = append(all, status)
+		}
+	}
+	return all, nil
 }
 
 func (b *Bus) recordChanged(id string, c *change, on func(string, *messages.Query, *messages.Progress, uint64)) {

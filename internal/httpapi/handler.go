@@ -30,13 +30,14 @@ type api struct {
 	huma  huma.API
 	ports Ports
 	log   *slog.Logger
+	heavy chan struct{} // has one for each request that costs much
 }
 
 // New makes the handler of the whole API. It is safe for concurrent use and starts no goroutine.
 func New(cfg Config, ports Ports) http.Handler {
 	cfg = cfg.withDefaults()
 	mux := http.NewServeMux()
-	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log}
+	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, heavy: make(chan struct{}, maxHeavy)}
 	a.routeQueries()
 	a.routeEvents()
 	a.routeResults()

@@ -53,7 +53,12 @@ func (a *api) results(ctx context.Context, in *resultsInput) (*huma.StreamRespon
 	if err != nil {
 		return nil, a.failure("get results", err)
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	table, err := a.ports.Tables.Table(ctx, id, in.Format, in.Partial)
+	done() // whoever reads it slowly holds up nobody
 	if err != nil {
 		return nil, a.failure("get results", err)
 	}

@@ -175,6 +175,7 @@ func TestAWatchEndsWithItsContextAndWithItsReader(t *testing.T) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var last error
 	for e, err := range client.Watch(ctx, "q1", "") {
 		if last = err; e != nil {
