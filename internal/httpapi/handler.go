@@ -27,17 +27,18 @@ func (c Config) withDefaults() Config {
 
 // api holds what the routes need.
 type api struct {
-	huma  huma.API
-	ports Ports
-	log   *slog.Logger
-	heavy chan struct{} // has one for each request that costs much
+	huma    huma.API
+	ports   Ports
+	log     *slog.Logger
+	version string
+	heavy   chan struct{} // has one for each request that costs much
 }
 
 // New makes the handler of the whole API. It is safe for concurrent use and starts no goroutine.
 func New(cfg Config, ports Ports) http.Handler {
 	cfg = cfg.withDefaults()
 	mux := http.NewServeMux()
-	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, heavy: make(chan struct{}, maxHeavy)}
+	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, version: cfg.Version, heavy: make(chan struct{}, maxHeavy)}
 	a.routeQueries()
 	a.routeEvents()
 	a.routeResults()

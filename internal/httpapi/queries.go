@@ -178,6 +178,9 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if err != nil {
 		return nil, a.failure("resume query", err)
 	}
+	if err := screened[contract.Resume](data, contract.RequestInvalid); err != nil {
+		return nil, err
+	}
 	body, err := contract.DecodeResume(data)
 	if err != nil {
 		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)
@@ -214,6 +217,9 @@ func (b *Payload) spec() (*query.Spec, error) {
 	}
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: the body is empty", query.ErrInvalid)
+	}
+	if err := screened[query.Spec](data, contract.QueryInvalid); err != nil {
+		return nil, err
 	}
 	spec, err := query.DecodeSpec(data)
 	if err != nil {

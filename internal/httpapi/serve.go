@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -68,6 +69,7 @@ func serveWithin(ctx context.Context, listener net.Listener, handler http.Handle
 	base, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cutOff(nil)
 	var connections sync.WaitGroup
+	var open atomic.Int64
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -77,11 +79,15 @@ func serveWithin(ctx context.Context, listener net.Listener, handler http.Handle
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		// Shutdown waits for requests, Close for nothing: the states tell when each connection's goroutine has ended. New
 		// ones are reported by the goroutine that accepts, which has ended before the wait begins.
-		ConnState: func(_ net.Conn, state http.ConnState) {
+		ConnState: func(connection net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
 				connections.Add(1)
+				if open.Add(1) > maxConnections {
+					turnAway(connection, maxConnections) // its goroutine finds it closed
+				}
 			case http.StateClosed, http.StateHijacked:
+				open.Add(-1)
 				connections.Done()
 			case http.StateActive, http.StateIdle:
 			}

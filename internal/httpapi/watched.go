@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,12 +16,19 @@ const writeTimeout = time.Minute
 
 const maxLoggedPath = 200
 
+// retryAfter is after how many seconds somebody asks again who was told that it is not possible now.
+const retryAfter = 2
+
 // watched logs one line for each request (of polls at the level debug), sets the headers that every answer has, gives up readers that do not read, and
 // turns a panic into a problem. It logs no query string and no header: they hold what people ask.
 func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
+		if r.ContentLength != 0 {
+			// Also of a body that nobody reads, which the server drops behind the answer. Where it is read it has a deadline of its own.
+			_ = answer.control.SetReadDeadline(start.Add(bodyGrace))
+		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		defer func() {
@@ -76,6 +84,9 @@ func (a *answer) WriteHeader(status int) {
 		a.status = status
 	}
 	a.extend()
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		a.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	}
 	a.ResponseWriter.WriteHeader(status)
 }
 

@@ -33,6 +33,8 @@ const (
 	MethodNotAllowed = "method-not-allowed"
 	NotReady         = "not-ready"
 	Busy             = "busy"
+	NoSuchRange      = "no-such-range"
+	Precondition     = "precondition-failed"
 	Timeout          = "timeout"
 	Internal         = "internal"
 	QueryInvalid     = "query-invalid"
@@ -51,6 +53,8 @@ func Kinds() []Kind {
 		Kind{NoRoute, 404, "There is nothing at this path", "/openapi.json lists the paths; an older server may lack some", nil},
 		Kind{MethodNotAllowed, 405, "The path does not know this method", "use one of the methods in the Allow header", nil},
 		Kind{NotReady, 503, "The coordinator is not ready", "wait and ask again", nil},
+		Kind{NoSuchRange, 416, "The table has no such part", "ask for a part within the size that Content-Range tells", nil},
+		Kind{Precondition, 412, "The table is not the one that the request is for", "ask for its ETag again", nil},
 		Kind{Busy, 503, "The coordinator has too much to do", "wait a moment and ask again", nil},
 		Kind{Timeout, 504, "The coordinator did not finish in time", "ask again; if it stays so, look at the coordinator's log", nil},
 		Kind{Internal, 500, "Unexpected error", "look at the coordinator's log", nil},
