@@ -14,7 +14,7 @@ const maxConnections = 4096
 
 // turnAway ends a connection that is one too many. It says why to whoever speaks without TLS, and never waits: what is said fits into
 // the system's buffer.
-func turnAway(connection net.Conn, most int) {
+func turnAway(connection net.Conn, most int64) {
 	defer func() { _ = connection.Close() }() // it is of no use any more
 	tcp, ok := connection.(*net.TCPConn)
 	if !ok {
