@@ -184,7 +184,6 @@ func stream(w http.ResponseWriter, r *http.Request, reader *feed.Subscription, i
 			if err := send(line, events); err != nil && !errors.Is(err, http.ErrNotSupported) {
 				return // the client is gone, or does not read
 			}
-			line = ""
 			keepAlive.Reset(keepAliveEvery)
 		}
 		if over {

@@ -58,12 +58,20 @@ func FuzzSubmitBody(f *testing.F) {
 
 func FuzzPathAndHeaders(f *testing.F) {
 	for _, seed := range [][5]string{
-		{"GET", "/v1/queries", "limit=1&after=x", "Idempotency-Key", "a"}, {"POST", "/v1/queries/q1/resume", "", "Content-Type", "text/plain"},
-		{"GET", "/v1/queries/../../etc/passwd", "", "Range", "bytes=0-0,-1"}, {"DELETE", "/v1/queries/%2e%2e", "", "Origin", "null"},
-		{"GET", "/v1/queries/q1/results", "format=csv&partial=true", "If-None-Match", `W/"x"`}, {"OPTIONS", "/v1/queries/latest/events", "last_event_id=1", "Last-Event-ID", "-1"},
-		{"GET", "/v1/queries/q1/results", "format=csv", "Range", "bytes=9-"}, {"POST", "/v1/gc", "older_than=30d&dry_run=1", "Content-Length", "-1"},
-		{"HEAD", "/problems/not-found", "", "Accept", "*/*;q=x"}, {"TRACE", "//v1//queries", "%zz", "Host", "evil.example"}, {"GET", "/readyz", "x=y", "Accept", "application/cbor"},
-		{"GET", "/v1/events", "", "Accept-Encoding", "gzip"}, {"PATCH", "/docs", "", "Sec-Fetch-Site", "cross-site"}, {"POST", "/v1/queries", "", "Idempotency-Key", "\"\\"},
+		{"GET", "/v1/queries", "limit=1&after=x", "Idempotency-Key", "a"},
+		{"POST", "/v1/queries/q1/resume", "", "Content-Type", "text/plain"},
+		{"GET", "/v1/queries/../../etc/passwd", "", "Range", "bytes=0-0,-1"},
+		{"DELETE", "/v1/queries/%2e%2e", "", "Origin", "null"},
+		{"GET", "/v1/queries/q1/results", "format=csv&partial=true", "If-None-Match", `W/"x"`},
+		{"OPTIONS", "/v1/queries/latest/events", "last_event_id=1", "Last-Event-ID", "-1"},
+		{"GET", "/v1/queries/q1/results", "format=csv", "Range", "bytes=9-"},
+		{"POST", "/v1/gc", "older_than=30d&dry_run=1", "Content-Length", "-1"},
+		{"HEAD", "/problems/not-found", "", "Accept", "*/*;q=x"},
+		{"TRACE", "//v1//queries", "%zz", "Host", "evil.example"},
+		{"GET", "/readyz", "x=y", "Accept", "application/cbor"},
+		{"GET", "/v1/events", "", "Accept-Encoding", "gzip"},
+		{"PATCH", "/docs", "", "Sec-Fetch-Site", "cross-site"},
+		{"POST", "/v1/queries", "", "Idempotency-Key", "\"\\"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}

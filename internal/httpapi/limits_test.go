@@ -158,7 +158,11 @@ func raw(t *testing.T, address, text string) string {
 	if _, err := io.WriteString(connection, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := connection.(*net.TCPConn).CloseWrite(); err != nil { //nolint:forcetypeassert,errcheck // it was dialed as one
+	tcp, ok := connection.(*net.TCPConn)
+	if !ok {
+		t.Fatalf("the connection is a %T", connection)
+	}
+	if err := tcp.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	answer, _ := io.ReadAll(connection) // a reset is an answer too

@@ -49,9 +49,21 @@ func TestWhatIsNoPageIsRefused(t *testing.T) {
 	d := &desk{}
 	server := serve(t, d, httpapi.Config{})
 	for _, values := range []url.Values{
-		{"limit": {"0"}}, {"limit": {"1001"}}, {"limit": {"-1"}}, {"limit": {"x"}}, {"limit": {"1e3"}}, {"after": {"x"}}, {"after": {"q1"}},
-		{"after": {strings.Repeat("A", 300)}}, {"after": {"../../etc"}}, {"state": {"unknown"}}, {"state": {"running,unknown"}},
-		{"owner": {"a b"}}, {"owner": {"a\r\nb"}}, {"owner": {strings.Repeat("a", 65)}}, {"page": {"2"}},
+		{"limit": {"0"}},
+		{"limit": {"1001"}},
+		{"limit": {"-1"}},
+		{"limit": {"x"}},
+		{"limit": {"1e3"}},
+		{"after": {"x"}},
+		{"after": {"q1"}},
+		{"after": {strings.Repeat("A", 300)}},
+		{"after": {"../../etc"}},
+		{"state": {"unknown"}},
+		{"state": {"running,unknown"}},
+		{"owner": {"a b"}},
+		{"owner": {"a\r\nb"}},
+		{"owner": {strings.Repeat("a", 65)}},
+		{"page": {"2"}},
 	} {
 		response, body := ask(t, server, "GET", "/v1/queries?"+values.Encode(), "")
 		p := wantProblem(t, response, body, contract.RequestInvalid)

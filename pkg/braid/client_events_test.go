@@ -171,7 +171,10 @@ func TestAWatchEndsWithItsContextAndWithItsReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for range client.Watch(t.Context(), "q1", "") {
+	for e, err := range client.Watch(t.Context(), "q1", "") {
+		if err != nil || e.ID != "1" {
+			t.Errorf("got %+v, %v", e, err)
+		}
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -96,7 +96,7 @@ func (r *Subscription) Take() (events []*Event, over bool) {
 		events = r.newest(r.query.recent)
 		return r.ended(events)
 	}
-	events = append(r.first, r.newest(h.after(r.cursor))...)
+	events = slices.Concat(r.first, r.newest(h.after(r.cursor)))
 	r.first, r.cursor = nil, h.number
 	return events, false
 }
