@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -24,6 +25,9 @@ type Readiness struct {
 	Leader  *Leader `json:"leader,omitempty" doc:"The coordinator that runs the queries; left out: this server cannot tell"`
 	Version string  `json:"version" doc:"Of this server"`
 }
+
+// leaderWait is how long it may take to learn who leads: who asks for our health does not wait long.
+const leaderWait = 500 * time.Millisecond
 
 // Leader is the coordinator that leads.
 type Leader struct {
@@ -51,6 +55,8 @@ func (a *api) ready(ctx context.Context, _ *struct{}) (*readyOutput, error) {
 	if a.ports.Leader == nil {
 		return out, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, leaderWait)
+	defer cancel()
 	name, err := a.ports.Leader(ctx)
 	switch {
 	case err != nil:
