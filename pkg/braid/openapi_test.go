@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -71,9 +72,7 @@ func (d *described) ask(method, path, body string, header http.Header) (*http.Re
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 // store is a source in memory, which keeps the newest of each key as the real one does. It is for a synctest bubble.
 type store struct {
+	mu       sync.Mutex // guards all but lose; it is held while the watch is told
 	revision uint64
 	keys     map[string]stored // "query.q1"
 	watch    func(stored)
@@ -34,11 +36,16 @@ type stored struct {
 func newStore() *store { return &store{keys: map[string]stored{}, lose: make(chan error)} }
 
 func (s *store) WatchStandings(ctx context.Context, on func(string, *messages.Query, *messages.Progress, uint64), caughtUp func()) error {
+	s.mu.Lock()
 	s.watch = func(c stored) {
 		_, id, _ := strings.Cut(c.key, ".")
 		on(id, c.q, c.p, c.revision)
 	}
-	defer func() { s.watch = nil }()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watch = nil
+	}()
 	var all []stored
 	for _, c := range s.keys {
 		all = append(all, c)
@@ -48,6 +55,7 @@ func (s *store) WatchStandings(ctx context.Context, on func(string, *messages.Qu
 		s.watch(c)
 	}
 	caughtUp()
+	s.mu.Unlock()
 	select {
 	case err := <-s.lose:
 		return err
@@ -57,6 +65,8 @@ func (s *store) WatchStandings(ctx context.Context, on func(string, *messages.Qu
 }
 
 func (s *store) write(c stored) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.revision++
 	c.revision = s.revision
 	s.keys[c.key] = c
@@ -75,7 +85,19 @@ func (s *store) progress(id string, completed int) {
 
 func (s *store) remove(id string) {
 	s.write(stored{key: "query." + id})
-	delete(s.keys, "progress."+id)
+	s.forget("progress." + id)
+}
+
+func (s *store) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.keys, key)
+}
+
+func (s *store) makeAnew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revision, s.keys = 0, map[string]stored{}
 }
 
 // run runs a hub over a store in a bubble, until the test ends.
@@ -295,7 +317,7 @@ func TestALostWatchIsTakenUpAgainAndMissesNothingFinal(t *testing.T) {
 		synctest.Wait()
 		s.record("q1", messages.Complete, 1)
 		s.remove("q2")
-		delete(s.keys, "query.q2") // the mark of its removal is gone by now too
+		s.forget("query.q2") // the mark of its removal is gone by now too
 		time.Sleep(2 * watchAgain)
 		wantTaken(t, first, "q1 complete 0, end q1", true)
 		wantTaken(t, second, "removed q2", true)
@@ -317,7 +339,7 @@ func TestAStoreThatWasMadeAnewIsToldAnew(t *testing.T) {
 		wantTaken(t, all, "q1 running 9, q2 running 0", false)
 		s.lose <- errors.New("planted")
 		synctest.Wait()
-		s.revision, s.keys = 0, map[string]stored{}
+		s.makeAnew()
 		s.record("q1", messages.Failed, 3)
 		time.Sleep(2 * watchAgain)
 		wantTaken(t, r, "q1 failed 0, end q1", true)
