@@ -48,6 +48,7 @@ func TestASubmissionWithAKeyIsSentOnceMoreWhenTheConnectionBreaks(t *testing.T) 
 			}
 			defer client.Close()
 			q, err := client.SubmitWithKey(t.Context(), spec, "k-1")
+			server.Close() // which waits for the answers, so that the keys are all there
 			if !errors.Is(err, c.err) || (q == nil) != (c.err != nil) || strings.Join(keys, " ") != strings.TrimSpace(strings.Repeat("k-1 ", c.sent)) {
 				t.Errorf("%+v, %v; sent under %q", q, err, keys)
 			}
