@@ -20,8 +20,19 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 	return c.SubmitAs(ctx, spec, messages.Submission{})
 }
 
-// SubmitAs is Submit by somebody who is known.
+// SubmitAs is Submit by somebody who is known. What is submitted again under the same key is the query that there is: it is given with an
+// error that wraps query.ErrRepeated. Another spec under the same key is an error that wraps query.ErrKeyReused.
 func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
+	var digestAsked string
+	if by.Key != "" {
+		var err error
+		if digestAsked, err = digestOf(spec); err != nil {
+			return nil, err
+		}
+		if q, err := c.repeated(ctx, by.Key, digestAsked); q != nil || err != nil {
+			return q, err
+		}
+	}
 	now := c.ports.Now() // a resume plans as of the record's Created
 	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, now)
 	if err != nil {
@@ -55,22 +66,19 @@ func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by message
 		Covered: spec.Coverage == query.CoverageRequire, Unchanged: spec.Changed == query.ChangedRequireNone, InFlight: spec.Run.InFlight, Rank: spec.Run.Rank(),
 		MaxRequests: spec.Run.MaxRequests,
 		MaxRows:     spec.MaxRows, Lineage: from.lineage, Base: from.base, Mark: from.mark,
-		Owner: by.Owner, Team: by.Team, Key: by.Key, Trace: by.Trace, Created: now, Updated: now,
+		Owner: by.Owner, Team: by.Team, Key: by.Key, Asked: digestAsked, Trace: by.Trace, Created: now, Updated: now,
 	}
 	if _, err := c.ensureService(ctx, p, q); err != nil {
 		return nil, err
 	}
-	for {
-		q.ID = c.ports.NewID()
-		err := c.ports.Queries.CreateQuery(ctx, q, text)
-		if err == nil {
-			c.log.Info("submitted", "query", q.ID, "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
-			return q, nil
-		}
-		if !errors.Is(err, messages.ErrConflict) {
-			return nil, fmt.Errorf("submit: %w", err)
-		}
+	switch err := c.create(ctx, q, text); {
+	case errors.Is(err, query.ErrRepeated):
+		return q, err
+	case err != nil:
+		return nil, fmt.Errorf("submit: %w", err)
 	}
+	c.log.Info("submitted", "query", q.ID, "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
+	return q, nil
 }
 
 func plan(
@@ -259,10 +267,7 @@ func (c *Coordinator) Find(ctx context.Context, prefix string) (*messages.Query,
 func (c *Coordinator) List(ctx context.Context) ([]*messages.Query, error) {
 	all, err := c.ports.Catalogue.ListQueries(ctx)
 	slices.SortFunc(all, func(a, b *messages.Query) int {
-		if n := b.Created.Compare(a.Created); n != 0 {
-			return n
-		}
-		return strings.Compare(a.ID, b.ID)
+		return a.Place().Compare(b.Place())
 	})
 	return all, err
 }

@@ -24,6 +24,8 @@ type Queries interface {
 type Catalogue interface {
 	// ListQueries leaves out records that cannot be read.
 	ListQueries(ctx context.Context) ([]*messages.Query, error)
+	// ListStandings is ListQueries with the progress of each; nil where none was saved yet.
+	ListStandings(ctx context.Context) ([]*messages.Status, error)
 	// WatchQueries calls on with each record and each change, a removed one as nil, and caughtUp once in between. It
 	// returns when ctx ends, or when the watch is lost.
 	WatchQueries(ctx context.Context, on func(id string, q *messages.Query, revision uint64, err error), caughtUp func()) error

@@ -189,7 +189,7 @@ func (c *Coordinator) Status(ctx context.Context, id string) (*messages.Status, 
 func (c *Coordinator) status(ctx context.Context, q *messages.Query) (*messages.Status, error) {
 	progress, err := c.ports.Catalogue.LoadProgress(ctx, q.ID)
 	if errors.Is(err, messages.ErrNotFound) {
-		progress, err = &messages.Progress{V: messages.Version, Query: q.ID, Run: q.Run, Updated: q.Created}, nil
+		progress, err = unbegun(q), nil
 	}
 	return &messages.Status{Query: q, Progress: progress}, err
 }

@@ -27,10 +27,13 @@ type desk struct {
 	ready       error
 	asked       []string
 	spec        *query.Spec
-	submission  messages.Submission
 	waitUpTo    *time.Duration
 	maxRequests *int64
 	statuses    []*messages.Status
+	selection   messages.Selection
+	repeated    bool // what is submitted was submitted before
+	more        bool // statuses behind these
+	submission  messages.Submission
 	content     io.ReadSeeker // of the table
 	etag        string
 	closed      atomic.Int64 // tables
@@ -45,6 +48,10 @@ func (d *desk) note(what string) { d.asked = append(d.asked, what) }
 func (d *desk) SubmitAs(_ context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	d.note("submit")
 	d.submission = by
+	if d.repeated {
+		d.spec = spec
+		return sampleQuery(), query.ErrRepeated
+	}
 	d.spec = spec
 	return sampleQuery(), d.err
 }
@@ -97,9 +104,10 @@ func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {
 	return sampleStatus(), d.err
 }
 
-func (d *desk) Statuses(context.Context) ([]*messages.Status, error) {
+func (d *desk) Select(_ context.Context, s messages.Selection) ([]*messages.Status, bool, error) {
 	d.note("statuses")
-	return d.statuses, d.err
+	d.selection = s
+	return d.statuses, d.more, d.err
 }
 
 func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary, error) {

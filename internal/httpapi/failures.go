@@ -23,6 +23,11 @@ func (a *api) failures(ctx context.Context, in *One) (*failuresOutput, error) {
 	if err != nil {
 		return nil, a.failure("failures", err)
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	failures, err := a.ports.Views.Failures(ctx, id)
 	if err != nil {
 		return nil, a.failure("failures", err)

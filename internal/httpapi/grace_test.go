@@ -26,7 +26,9 @@ func TestAStopCutsWhatOutlastsTheGrace(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	done := make(chan error, 1)
-	go func() { done <- serveWithin(ctx, listener, stuck, slog.New(slog.DiscardHandler), time.Millisecond) }()
+	go func() {
+		done <- serveWithin(ctx, listener, stuck, slog.New(slog.DiscardHandler), bounds{time.Millisecond, maxConnections})
+	}()
 	client := &http.Client{Transport: &http.Transport{}}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil)
 	if err != nil {

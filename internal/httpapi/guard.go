@@ -85,6 +85,10 @@ func routed(mux *http.ServeMux, door func(w http.ResponseWriter, r *http.Request
 		if refusal.status == http.StatusMethodNotAllowed {
 			allow := refusal.header.Get("Allow")
 			w.Header().Set("Allow", allow)
+			if r.Method == http.MethodOptions { // without a word of other origins, which may read nothing
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
 			writeProblem(w, problem(contract.MethodNotAllowed, "%.10s is not possible here; possible are %s", r.Method, allow))
 			return
 		}

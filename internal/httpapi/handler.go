@@ -33,9 +33,11 @@ func (c Config) withDefaults() Config {
 
 // api holds what the routes need.
 type api struct {
-	huma  huma.API
-	ports Ports
-	log   *slog.Logger
+	huma    huma.API
+	ports   Ports
+	log     *slog.Logger
+	version string
+	heavy   chan struct{} // has one for each request that costs much
 
 	access     *Access // nil: the server knows no tokens
 	audit      *Audit
@@ -47,9 +49,12 @@ type api struct {
 func New(cfg Config, ports Ports) http.Handler {
 	cfg = cfg.withDefaults()
 	mux := http.NewServeMux()
-	a := &api{huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, access: cfg.Access, audit: cfg.Audit}
-	a.rules = rules(cfg.Access)
+	a := &api{
+		huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, version: cfg.Version, heavy: make(chan struct{}, maxHeavy),
+		access: cfg.Access, audit: cfg.Audit, rules: rules(cfg.Access),
+	}
 	a.routeQueries()
+	a.routeEvents()
 	a.routeResults()
 	a.routePlan()
 	a.routeQuotas()

@@ -1,11 +1,13 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -124,8 +126,8 @@ func TestEachSentinelHasItsOwnProblem(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 14 {
-		t.Errorf("%d sentinels were tried, want 14", len(seen))
+	if len(seen) != 15 {
+		t.Errorf("%d sentinels were tried, want 15", len(seen))
 	}
 }
 
@@ -279,5 +281,32 @@ func TestWhatHasNoRouteIsAProblem(t *testing.T) {
 	wantProblem(t, response, body, contract.MethodNotAllowed)
 	if allow := response.Header.Get("Allow"); !strings.Contains(allow, http.MethodPost) {
 		t.Errorf("Allow is %q", allow)
+	}
+}
+
+func TestReadinessNamesTheLeaderAndFailsWithoutOne(t *testing.T) {
+	d := &desk{}
+	for name, c := range map[string]struct {
+		leader string
+		err    error
+		slug   string // of the problem; empty: ready
+	}{
+		"led": {"c1", nil, ""}, "nobody leads": {"", nil, contract.NotReady},
+		"unreachable": {"", fmt.Errorf("ask: %w", messages.ErrUnreachable), "store-unreachable"}, "unknown": {"", errors.New("planted"), contract.NotReady},
+	} {
+		server := httptest.NewServer(httpapi.New(httpapi.Config{Version: "1.2.3"}, httpapi.Ports{
+			Commands: d, Views: d, Tables: d, Leader: func(context.Context) (string, error) { return c.leader, c.err },
+		}))
+		response, body := ask(t, server, "GET", "/readyz", "")
+		server.Close()
+		if c.slug != "" {
+			if wantProblem(t, response, body, c.slug); response.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: it does not say when to ask again", name)
+			}
+			continue
+		}
+		if want := `{"status":"ok","nats":"ok","streams":"ok","leader":{"name":"c1"},"version":"1.2.3"}`; strings.TrimSpace(body) != want {
+			t.Errorf("%s: %s", name, body)
+		}
 	}
 }

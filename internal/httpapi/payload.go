@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,13 +42,14 @@ func (b *Payload) read(limit int64) ([]byte, error) {
 	if kind := r.Header.Get("Content-Type"); !isJSON(kind) {
 		return nil, problem(contract.NotJSON, "Content-Type is %.60q; send application/json", kind)
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, problem(contract.NotJSON, "Content-Encoding is %.60q; send the body as it is", coding)
+	}
 	if r.ContentLength > limit {
 		return nil, problem(contract.TooLarge, "the body has %d bytes, at most %d are read", r.ContentLength, limit)
 	}
 	control := http.NewResponseController(b.writer)
-	// Where a deadline is not supported the body comes from no socket.
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	data, err := io.ReadAll(http.MaxBytesReader(b.writer, r.Body, limit))
+	data, err := io.ReadAll(http.MaxBytesReader(b.writer, &pacedBody{body: r.Body, control: control, begun: time.Now()}, limit))
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	var network net.Error
@@ -57,7 +59,7 @@ func (b *Payload) read(limit int64) ([]byte, error) {
 	case errors.As(err, &tooLarge):
 		return nil, problem(contract.TooLarge, "the body has more than %d bytes", limit)
 	case errors.As(err, &network) && network.Timeout():
-		return nil, problem(contract.ReadTimeout, "the body did not come within %s", bodyTimeout)
+		return nil, problem(contract.ReadTimeout, "the body came too slowly: within %s, and then with %d bytes a second", bodyGrace, bodyRate)
 	}
 	return nil, problem(contract.RequestInvalid, "the body broke off: %s", err)
 }

@@ -24,6 +24,11 @@ func (a *api) plan(ctx context.Context, in *struct{ Payload }) (*planOutput, err
 	if err != nil {
 		return nil, a.failure("plan", err)
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	summary, err := a.ports.Views.Plan(ctx, spec)
 	if err != nil {
 		return nil, a.failure("plan", err)

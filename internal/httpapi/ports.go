@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/braidhq/braid/internal/httpapi/feed"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
@@ -15,6 +16,7 @@ import (
 
 // Commands change queries.
 type Commands interface {
+	// SubmitAs gives what was submitted before under the same key with an error that wraps query.ErrRepeated.
 	SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error)
 	// Resume runs again what has no result.
 	Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
@@ -31,7 +33,8 @@ type Commands interface {
 // Views show queries and change nothing.
 type Views interface {
 	Status(ctx context.Context, id string) (*messages.Status, error)
-	Statuses(ctx context.Context) ([]*messages.Status, error)
+	// Select gives the queries that are wanted, the newest first, and whether there are more behind the last of them.
+	Select(ctx context.Context, s messages.Selection) (chosen []*messages.Status, more bool, err error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
 	// Quotas tells how the quota pools stand that queries have spent.
 	Quotas(ctx context.Context) (*messages.QuotaList, error)
@@ -66,4 +69,6 @@ type Ports struct {
 	Commands Commands
 	Views    Views
 	Tables   Tables
+	Feed     *feed.Hub                             // nil: no events are told
+	Leader   func(context.Context) (string, error) // which coordinator leads, empty when none does; nil: nobody knows
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -43,6 +44,17 @@ type resumeInput struct {
 	Payload
 }
 
+type submitInput struct {
+	Payload
+	Key string `header:"Idempotency-Key" maxLength:"514" doc:"1 to 255 visible ASCII characters, such as a UUID, in quotes or without: what is sent again under the same key is the same query, and not another one"`
+}
+
+type submitOutput struct {
+	Status   int
+	Location string `header:"Location" doc:"Where the query is"`
+	Body     *messages.Query
+}
+
 type queryOutput struct {
 	Location string `header:"Location" doc:"Where the query is"`
 	Body     *messages.Query
@@ -54,19 +66,15 @@ type manifestOutput struct{ Body *messages.Manifest }
 
 type statusOutput struct{ Body *messages.Status }
 
-// QueryList is the answer that lists queries.
-type QueryList struct {
-	Queries []*messages.Status `json:"queries" nullable:"false" doc:"All queries, the newest first"`
-}
-
-type listOutput struct{ Body QueryList }
-
 func (a *api) routeQueries() {
 	submit := a.operation("submit-query", http.MethodPost, queriesPath, "Plan a query, store it and start it")
 	submit.DefaultStatus = http.StatusCreated
+	submit.Responses["200"] = &huma.Response{Description: "The query that was submitted before under the same Idempotency-Key", Content: map[string]*huma.MediaType{
+		"application/json": {Schema: schemaOf[messages.Query](a)},
+	}}
 	huma.Register(a.huma, submit, a.submit)
 	describeBody[query.Spec](a, queriesPath, true)
-	huma.Register(a.huma, a.operation("list-queries", http.MethodGet, queriesPath, "List all queries, the newest first"), a.list)
+	huma.Register(a.huma, a.operation("list-queries", http.MethodGet, queriesPath, "List queries, the newest first"), a.list)
 	huma.Register(a.huma, a.operation("show-query", http.MethodGet, queryPath, "Show where a query stands"), a.show)
 	huma.Register(a.huma, a.operation("cover-query", http.MethodGet, coverPath, "Tell what came of each value that a query asks for"), a.cover)
 	huma.Register(a.huma, a.operation("prove-query", http.MethodGet, provePath, "Prove a query's table: what was asked, each request that brought rows, and their digests"), a.prove)
@@ -77,24 +85,33 @@ func (a *api) routeQueries() {
 	huma.Register(a.huma, a.operation("cancel-query", http.MethodPost, cancelPath, "Stop a query; completed work is kept"), a.cancel)
 }
 
-func (a *api) submit(ctx context.Context, in *struct{ Payload }) (*queryOutput, error) {
+func (a *api) submit(ctx context.Context, in *submitInput) (*submitOutput, error) {
+	key, err := idempotencyKey(in.request.Header)
+	if err != nil {
+		return nil, err
+	}
 	spec, err := in.spec()
 	if err != nil {
 		return nil, a.failure("submit", err)
 	}
-	q, err := a.ports.Commands.SubmitAs(ctx, spec, submissionOf(ctx))
-	return a.changed(ctx, "submit", q, err)
-}
-
-func (a *api) list(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	statuses, err := a.ports.Views.Statuses(ctx)
+	by := submissionOf(ctx)
+	by.Key = keyDigest(by.Owner, key)
+	done, err := a.begin(ctx)
 	if err != nil {
-		return nil, a.failure("list queries", err)
+		return nil, err
 	}
-	if statuses == nil {
-		statuses = []*messages.Status{}
+	defer done()
+	q, err := a.ports.Commands.SubmitAs(ctx, spec, by)
+	out := &submitOutput{Status: http.StatusCreated}
+	if q != nil && errors.Is(err, query.ErrRepeated) {
+		out.Status, err = http.StatusOK, nil
 	}
-	return &listOutput{QueryList{statuses}}, nil
+	if err != nil {
+		return nil, a.failure("submit", err)
+	}
+	visitOf(ctx).query = q.ID
+	out.Location, out.Body = queriesPath+"/"+q.ID, q
+	return out, nil
 }
 
 func (a *api) show(ctx context.Context, in *One) (*statusOutput, error) {
@@ -114,6 +131,11 @@ func (a *api) cover(ctx context.Context, in *One) (*coverageOutput, error) {
 	if err != nil {
 		return nil, a.failure("coverage", err)
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	coverage, err := a.ports.Views.Coverage(ctx, id)
 	if err != nil {
 		return nil, a.failure("coverage", err)
@@ -126,6 +148,11 @@ func (a *api) prove(ctx context.Context, in *One) (*manifestOutput, error) {
 	if err != nil {
 		return nil, a.failure("manifest", err)
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	manifest, err := a.ports.Views.Manifest(ctx, id)
 	if err != nil {
 		return nil, a.failure("manifest", err)
@@ -155,6 +182,9 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	data, err := in.read(contract.MaxResumeBytes)
 	if err != nil {
 		return nil, a.failure("resume query", err)
+	}
+	if err := screened[contract.Resume](data, contract.RequestInvalid); err != nil {
+		return nil, err
 	}
 	body, err := contract.DecodeResume(data)
 	if err != nil {
@@ -199,6 +229,9 @@ func (b *Payload) spec() (*query.Spec, error) {
 	}
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: the body is empty", query.ErrInvalid)
+	}
+	if err := screened[query.Spec](data, contract.QueryInvalid); err != nil {
+		return nil, err
 	}
 	spec, err := query.DecodeSpec(data)
 	if err != nil {

@@ -44,7 +44,6 @@ func (a *api) routeResults() {
 	op.Responses["200"] = answer
 	op.Responses["206"] = &huma.Response{Description: "The part of the table that was asked for", Content: answer.Content, Headers: answer.Headers}
 	op.Responses["304"] = &huma.Response{Description: "The table is the one whose ETag was given"}
-	op.Responses["416"] = &huma.Response{Description: "The table has no such part"}
 	huma.Register(a.huma, op, a.results)
 }
 
@@ -53,7 +52,12 @@ func (a *api) results(ctx context.Context, in *resultsInput) (*huma.StreamRespon
 	if err != nil {
 		return nil, a.failure("get results", err)
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	table, err := a.ports.Tables.Table(ctx, id, in.Format, in.Partial)
+	done() // whoever reads it slowly holds up nobody
 	if err != nil {
 		return nil, a.failure("get results", err)
 	}
@@ -105,7 +109,40 @@ func send(w http.ResponseWriter, r *http.Request, table *Table, header http.Head
 	} else {
 		w.Header().Set("ETag", table.ETag)
 	}
-	http.ServeContent(w, r, "", time.Time{}, table.Content)
+	http.ServeContent(&explained{ResponseWriter: w}, r, "", time.Time{}, table.Content)
+}
+
+// explained answers with a problem where http.ServeContent refuses with a line of text, or with nothing.
+type explained struct {
+	http.ResponseWriter
+	refused bool
+}
+
+// WriteHeader is http.ResponseWriter's.
+func (e *explained) WriteHeader(status int) {
+	var p *contract.Problem
+	switch status {
+	case http.StatusRequestedRangeNotSatisfiable:
+		p = problem(contract.NoSuchRange, "the table has no such part; its size is in the header Content-Range, behind the slash")
+	case http.StatusPreconditionFailed:
+		p = problem(contract.Precondition, "the table is another one than that of the request's condition")
+	default:
+		e.ResponseWriter.WriteHeader(status)
+		return
+	}
+	e.refused = true
+	for _, name := range []string{"Content-Disposition", "Content-Length", contract.ReportHeader} {
+		e.Header().Del(name)
+	}
+	writeProblem(e.ResponseWriter, p)
+}
+
+// Write is http.ResponseWriter's.
+func (e *explained) Write(p []byte) (int, error) {
+	if e.refused {
+		return len(p), nil
+	}
+	return e.ResponseWriter.Write(p)
 }
 
 // wholeOnly says that no parts can be asked for.

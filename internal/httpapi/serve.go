@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,13 +70,20 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return serveWithin(ctx, listener, handler, log, stopGrace)
+	return serveWithin(ctx, listener, handler, log, bounds{stopGrace, maxConnections})
 }
 
-func serveWithin(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, grace time.Duration) error {
+// bounds of a server.
+type bounds struct {
+	grace       time.Duration // of requests under way when it stops
+	connections int64
+}
+
+func serveWithin(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger, b bounds) error {
 	base, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cutOff(nil)
 	var connections sync.WaitGroup
+	var open atomic.Int64
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -85,11 +93,15 @@ func serveWithin(ctx context.Context, listener net.Listener, handler http.Handle
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		// Shutdown waits for requests, Close for nothing: the states tell when each connection's goroutine has ended. New
 		// ones are reported by the goroutine that accepts, which has ended before the wait begins.
-		ConnState: func(_ net.Conn, state http.ConnState) {
+		ConnState: func(connection net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
 				connections.Add(1)
+				if open.Add(1) > b.connections {
+					turnAway(connection, b.connections) // its goroutine finds it closed
+				}
 			case http.StateClosed, http.StateHijacked:
+				open.Add(-1)
 				connections.Done()
 			case http.StateActive, http.StateIdle:
 			}
@@ -103,11 +115,11 @@ func serveWithin(ctx context.Context, listener net.Listener, handler http.Handle
 	case <-ctx.Done():
 	}
 	// Requests under way may end, and those that take too long are cut.
-	waiting, cancel := context.WithTimeout(base, grace)
+	waiting, cancel := context.WithTimeout(base, b.grace)
 	defer cancel()
 	err := server.Shutdown(waiting)
 	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("requests under way are cut", "after", grace)
+		log.Warn("requests under way are cut", "after", b.grace)
 		cutOff(errStopping)
 		err = server.Close()
 	}

@@ -50,6 +50,11 @@ func (a *api) verify(ctx context.Context, in *One, reopen bool) (*verificationOu
 			return nil, a.failure("verify query", err)
 		}
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	verification, err := a.ports.Commands.Verify(ctx, id, reopen)
 	if err != nil {
 		return nil, a.failure("verify query", err)
@@ -68,6 +73,11 @@ func (a *api) collect(ctx context.Context, in *garbageInput) (*garbageOutput, er
 	if in.Interrupted && age == 0 {
 		return nil, a.failure("collect garbage", fmt.Errorf("%w: interrupted goes with older_than", query.ErrInvalid))
 	}
+	done, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	garbage, err := a.ports.Commands.Collect(ctx, messages.GarbageOptions{OlderThan: age, Interrupted: in.Interrupted, DryRun: in.DryRun})
 	if err != nil {
 		return nil, a.failure("collect garbage", err)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ const writeTimeout = time.Minute
 
 const maxLoggedPath = 200
 
+// retryAfter is after how many seconds somebody asks again who was told that it is not possible now.
+const retryAfter = 2
+
 // watched logs one line for each request (of polls at the level debug), sets the headers that every answer has, gives up readers that do not read, and
 // turns a panic into a problem. It logs no query string and no header: they hold what people ask.
 func watched(log *slog.Logger, next http.Handler) http.Handler {
@@ -26,6 +30,10 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 		visit := &visit{requestID: requestID(r), answer: answer}
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, visit))
 		w.Header().Set(requestIDHeader, visit.requestID)
+		if r.ContentLength != 0 {
+			// Also of a body that nobody reads, which the server drops behind the answer. Where it is read it has a deadline of its own.
+			_ = answer.control.SetReadDeadline(start.Add(bodyGrace))
+		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		if r.TLS != nil && !isLoopbackName(hostName(r.Host)) {
@@ -62,7 +70,8 @@ func isPoll(r *http.Request) bool {
 		return false
 	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
-	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1
+	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath
+	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1
 }
 
 // answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.
@@ -83,6 +92,9 @@ func (a *answer) WriteHeader(status int) {
 		a.status = status
 	}
 	a.extend()
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		a.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	}
 	a.ResponseWriter.WriteHeader(status)
 }
 

@@ -40,7 +40,7 @@ const (
 
 // Client is a Coordinator over HTTP. Its errors wrap the same sentinels as in the same process, with what the server
 // said as their text; as ServerError they tell more. It is safe for concurrent use. It follows no redirect and, as
-// nothing tells whether a command was carried out before its connection broke, never sends one twice.
+// nothing tells whether a command was carried out before its connection broke, never sends one twice; SubmitWithKey alone does.
 type Client struct {
 	base string
 	http *http.Client
@@ -208,15 +208,6 @@ func (c *Client) Manifest(ctx context.Context, id string) (*messages.Manifest, e
 	return call(ctx, c, http.MethodGet, path, nil, maxListBytes, messages.DecodeManifest)
 }
 
-// Statuses gives all queries, the newest first.
-func (c *Client) Statuses(ctx context.Context) ([]*messages.Status, error) {
-	list, err := call(ctx, c, http.MethodGet, queriesPath, nil, maxListBytes, decodeStatuses)
-	if err != nil {
-		return nil, err
-	}
-	return *list, nil
-}
-
 // Ready tells whether the server can carry out commands.
 func (c *Client) Ready(ctx context.Context) error {
 	_, err := call(ctx, c, http.MethodGet, "/readyz", nil, maxAnswerBytes, func([]byte) (*struct{}, error) { return nil, nil })
@@ -265,21 +256,6 @@ func decodeStatus(data []byte) (*messages.Status, error) {
 	return status, nil
 }
 
-func decodeStatuses(data []byte) (*[]*messages.Status, error) {
-	var list struct{ Queries []json.RawMessage }
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("decode queries: %w", err)
-	}
-	statuses := make([]*messages.Status, len(list.Queries))
-	for i, one := range list.Queries {
-		var err error
-		if statuses[i], err = decodeStatus(one); err != nil {
-			return nil, fmt.Errorf("decode queries: %d: %w", i, err)
-		}
-	}
-	return &statuses, nil
-}
-
 // call sends one request and reads its whole answer, at most limit bytes of it.
 func call[T any](ctx context.Context, c *Client, method, path string, body []byte, limit int64, decode func([]byte) (*T, error)) (*T, error) {
 	return callWithin(ctx, c, callTimeout, method, path, body, limit, decode)
@@ -288,10 +264,11 @@ func call[T any](ctx context.Context, c *Client, method, path string, body []byt
 // callWithin is call for what may take longer.
 func callWithin[T any](
 	ctx context.Context, c *Client, most time.Duration, method, path string, body []byte, limit int64, decode func([]byte) (*T, error),
+	edit ...func(http.Header),
 ) (*T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, errCallTimeout)
 	defer cancel()
-	response, err := c.send(ctx, method, path, body)
+	response, err := c.send(ctx, method, path, body, edit...)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +293,7 @@ func callWithin[T any](
 	return value, nil
 }
 
-func (c *Client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path string, body []byte, edit ...func(http.Header)) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
@@ -327,6 +304,9 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 	request.Header.Set("User-Agent", "braid")
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for _, e := range edit {
+		e(request.Header)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -83,9 +83,9 @@ func (d *desk) Status(_ context.Context, id string) (*messages.Status, error) {
 	return sampleStatus(), d.err
 }
 
-func (d *desk) Statuses(context.Context) ([]*messages.Status, error) {
+func (d *desk) Select(context.Context, messages.Selection) ([]*messages.Status, bool, error) {
 	d.note("statuses")
-	return []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, d.err
+	return []*messages.Status{sampleStatus(), {Query: sampleQuery()}}, false, d.err
 }
 
 func (d *desk) Plan(_ context.Context, spec *query.Spec) (*messages.PlanSummary, error) {

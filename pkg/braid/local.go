@@ -72,7 +72,8 @@ func (l *Local) Submit(ctx context.Context, spec *query.Spec) (*messages.Query, 
 	return l.engine.Submit(ctx, spec)
 }
 
-// SubmitAs is Submit by somebody who is known.
+// SubmitAs is Submit by somebody who is known. What was submitted before under the same key is given with an error that wraps
+// query.ErrRepeated.
 func (l *Local) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	return l.engine.SubmitAs(ctx, spec, by)
 }
@@ -163,6 +164,11 @@ func (l *Local) Status(ctx context.Context, id string) (*messages.Status, error)
 // Statuses gives all queries, the newest first.
 func (l *Local) Statuses(ctx context.Context) ([]*messages.Status, error) {
 	return l.engine.Statuses(ctx)
+}
+
+// Select gives the queries that are wanted, the newest first, and whether there are more behind the last of them.
+func (l *Local) Select(ctx context.Context, s messages.Selection) (chosen []*messages.Status, more bool, err error) {
+	return l.engine.Select(ctx, s)
 }
 
 // Survey reads from the result stream itself what is complete of a query.

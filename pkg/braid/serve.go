@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/internal/httpapi"
+	"github.com/braidhq/braid/internal/httpapi/feed"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
@@ -45,6 +46,7 @@ type API struct {
 	listener net.Listener
 	handler  http.Handler
 	shelf    *output.Shelf
+	feed     *feed.Hub
 	log      *slog.Logger
 }
 
@@ -66,9 +68,10 @@ func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
 
 func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 	shelf := output.NewShelf(l.scratchDir, time.Now)
+	hub := feed.New(l.bus, cfg.Log)
 	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit},
-		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}})
-	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, log: cfg.Log}
+		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}, Feed: hub, Leader: l.bus.LeaderName})
+	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, log: cfg.Log}
 }
 
 // Address is where the API listens.
@@ -78,11 +81,12 @@ func (a *API) Address() string { return a.listener.Addr().String() }
 func (a *API) Serve(ctx context.Context) error {
 	defer a.shelf.Close()
 	ctx, stop := context.WithCancel(ctx)
-	var sweeping sync.WaitGroup
-	defer sweeping.Wait()
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	defer stop()
-	sweeping.Go(func() { a.sweep(ctx) })
-	sweeping.Go(func() { httpapi.Watch(ctx, a.access, a.tls) })
+	beside.Go(func() { a.sweep(ctx) })
+	beside.Go(func() { httpapi.Watch(ctx, a.access, a.tls) })
+	beside.Go(func() { a.feed.Run(ctx) }) // which ends the streams of events as soon as ctx does, so that nobody waits for them
 	return httpapi.Serve(ctx, a.listener, a.handler, a.log)
 }
 

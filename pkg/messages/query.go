@@ -91,6 +91,7 @@ type Query struct {
 	Owner   string     `json:"owner,omitempty"` // who submitted it, as the server's tokens name people
 	Team    string     `json:"team,omitempty"`  // of the owner
 	Key     string     `json:"key,omitempty"`   // digest of the Idempotency-Key that it was submitted under
+	Asked   string     `json:"asked,omitempty"` // with a key: SHA-256 of the spec as it was submitted
 	Trace   string     `json:"trace,omitempty"` // W3C traceparent of the submission
 	Created time.Time  `json:"created"`
 	Updated time.Time  `json:"updated"`
@@ -122,7 +123,7 @@ func (m *Query) Validate() error {
 		field("only", m.checkOnly()),
 		field("bound", m.checkBound()),
 		field("owner", checkOptionalName(m.Owner)), field("team", checkOptionalName(m.Team)),
-		field("key", m.checkKey()), field("trace", checkTrace(m.Trace)),
+		field("key", checkOptionalDigest(m.Key)), field("asked", checkOptionalDigest(m.Asked)), field("trace", checkTrace(m.Trace)),
 		m.Stop.validate(),
 	)
 }
@@ -151,11 +152,11 @@ func (m *Query) checkOnly() error {
 	return nil
 }
 
-func (m *Query) checkKey() error {
-	if m.Key == "" {
+func checkOptionalDigest(digest string) error {
+	if digest == "" {
 		return nil
 	}
-	return checkDigest(m.Key)
+	return checkDigest(digest)
 }
 
 func (m *Query) checkBound() error {

@@ -8,7 +8,10 @@ var (
 	ErrState      = errors.New("not possible in the query's present state")
 	ErrIncomplete = errors.New("the query is not complete")
 	ErrTable      = errors.New("the table cannot be made of these rows") // all rows are kept
-	ErrAmbiguous  = errors.New("several queries match")
+	// ErrRepeated comes with the query that was submitted before under the same key.
+	ErrRepeated  = errors.New("it was submitted before under the same key")
+	ErrKeyReused = errors.New("the key was used for another query")
+	ErrAmbiguous = errors.New("several queries match")
 	// ErrFingerprint reports a plan that is not the one its query was begun with: this build divides differently.
 	ErrFingerprint = errors.New("the plan differs from the one that this query was begun with")
 )

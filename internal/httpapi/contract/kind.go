@@ -33,6 +33,9 @@ const (
 	NoRoute          = "no-route"
 	MethodNotAllowed = "method-not-allowed"
 	NotReady         = "not-ready"
+	Busy             = "busy"
+	NoSuchRange      = "no-such-range"
+	Precondition     = "precondition-failed"
 	Timeout          = "timeout"
 	Internal         = "internal"
 	QueryInvalid     = "query-invalid"
@@ -59,6 +62,9 @@ func Kinds() []Kind {
 		Kind{NoRoute, 404, "There is nothing at this path", "/openapi.json lists the paths; an older server may lack some", nil},
 		Kind{MethodNotAllowed, 405, "The path does not know this method", "use one of the methods in the Allow header", nil},
 		Kind{NotReady, 503, "The coordinator is not ready", "wait and ask again", nil},
+		Kind{NoSuchRange, 416, "The table has no such part", "ask for a part within the size that Content-Range tells", nil},
+		Kind{Precondition, 412, "The table is not the one that the request is for", "ask for its ETag again", nil},
+		Kind{Busy, 503, "The coordinator has too much to do", "wait a moment and ask again", nil},
 		Kind{Timeout, 504, "The coordinator did not finish in time", "ask again; if it stays so, look at the coordinator's log", nil},
 		Kind{Internal, 500, "Unexpected error", "look at the coordinator's log", nil},
 	)
@@ -67,6 +73,7 @@ func Kinds() []Kind {
 func domainKinds() []Kind {
 	return []Kind{
 		{QueryInvalid, 422, "The query cannot be run", "correct the named fields; nothing was sent", query.ErrInvalid},
+		{"idempotency-key-reused", 422, "The key was used for another query", "take a new key for each new query, and send the same body again under the old one", query.ErrKeyReused},
 		{"query-ambiguous", 409, "Several queries match", "write more of the id", query.ErrAmbiguous},
 		{"query-state", 409, "Not possible in the query's present state", "look at the query's status", query.ErrState},
 		{"plan-changed", 409, "The plan differs from the one that the query was begun with", "finish it with the version that began it, or run it anew", query.ErrFingerprint},
