@@ -30,6 +30,7 @@ type Commands interface {
 
 // Views show queries and change nothing.
 type Views interface {
+	LiveViews
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	Statuses(ctx context.Context) ([]*messages.Status, error)
 	Plan(ctx context.Context, spec *query.Spec) (*messages.PlanSummary, error)
