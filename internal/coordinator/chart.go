@@ -29,21 +29,36 @@ type chart struct {
 	chunks int // of the plan
 	run    int // failures of earlier ones count no more
 	done   resume.Completion
-	roots  []mark                     // of the plan's positions, as far as there are results
+	roots  []root                     // the plan's positions, as far as there are results
 	below  map[messages.Position]mark // of children, counted or not
 	failed map[messages.Position]sample
-	became map[int]mark // what came of positions of the plan that are split, as far as it was asked for since it changed
 	course timeline
 	blurry bool // failures came that are not in failed: what they brought to the course stays there
 }
+
+// root is a position of the plan: the mark of its own result and, when it is split, what came of it, if that was asked for since it changed.
+type root uint8
+
+const ofSplit = 4 // bits to the left
+
+func (r root) own() mark { return mark(r & (1<<ofSplit - 1)) }
+
+// became gives what came of a split position; known is false when that is to be found out.
+func (r root) became() (m mark, known bool) {
+	if r.own() != markSplit {
+		return r.own(), true
+	}
+	return mark(r>>ofSplit) - 1, r>>ofSplit > 0
+}
+
+func (r root) becoming(m mark) root { return root(r.own()) | root(m+1)<<ofSplit }
 
 // mostFailed bounds how many failures a chart can take back from the course of a query.
 const mostFailed = 1 << 16
 
 func newChart(chunks, run int) *chart {
 	return &chart{
-		chunks: chunks, run: run, below: map[messages.Position]mark{}, failed: map[messages.Position]sample{}, became: map[int]mark{},
-		course: newTimeline(),
+		chunks: chunks, run: run, below: map[messages.Position]mark{}, failed: map[messages.Position]sample{}, course: newTimeline(),
 	}
 }
 
@@ -98,8 +113,8 @@ func (c *chart) begin(run int) {
 		return
 	}
 	c.run = run
-	for i, m := range c.roots {
-		if m == markFailed {
+	for i, r := range c.roots {
+		if r.own() == markFailed {
 			c.forget(messages.PositionAt(i))
 		}
 	}
@@ -124,8 +139,10 @@ func (c *chart) set(p messages.Position, m mark) {
 		c.done.Remove(p)
 	}
 	i := p.Index()
-	delete(c.became, i)
 	if p.IsChild() {
+		if i < len(c.roots) {
+			c.roots[i] = root(c.roots[i].own()) // what came of it is to be found out again
+		}
 		c.below[p] = m
 		if m == unmarked {
 			delete(c.below, p)
@@ -136,9 +153,9 @@ func (c *chart) set(p messages.Position, m mark) {
 		if m == unmarked {
 			return
 		}
-		c.roots = append(c.roots, make([]mark, i+1-len(c.roots))...)
+		c.roots = append(c.roots, make([]root, i+1-len(c.roots))...)
 	}
-	c.roots[i] = m
+	c.roots[i] = root(m)
 }
 
 // own is what a position's own result is.
@@ -151,20 +168,20 @@ func (c *chart) own(p messages.Position) mark {
 
 func (c *chart) root(i int) mark {
 	if i < len(c.roots) {
-		return c.roots[i]
+		return c.roots[i].own()
 	}
 	return unmarked
 }
 
 // of says where a position of the plan stands: one that is split is so until all below it is decided, and then what came of it.
 func (c *chart) of(i int) mark {
-	if m := c.root(i); m != markSplit {
-		return m
+	if i >= len(c.roots) {
+		return unmarked
 	}
-	m, known := c.became[i]
+	m, known := c.roots[i].became()
 	if !known {
 		m = c.outcome(messages.PositionAt(i))
-		c.became[i] = m
+		c.roots[i] = c.roots[i].becoming(m)
 	}
 	return m
 }
@@ -194,17 +211,19 @@ func (c *chart) count(g *messages.Grid, spans []messages.Span) {
 	for bin := range g.Done {
 		from := g.From + bin*g.Width
 		to := min(from+g.Width, g.To, len(c.roots))
-		var counts [marks]int
+		var counts [256]int
 		for i := from; i < to; i++ {
-			counts[c.roots[i]]++
-			if c.roots[i] == markSplit {
-				counts[markSplit]--
-				counts[c.of(i)]++
+			if c.roots[i] == root(markSplit) {
+				c.of(i)
 			}
+			counts[c.roots[i]]++
 		}
-		for m, n := range counts {
-			if lists[m] != nil {
-				lists[m][bin] = n
+		for r, n := range counts {
+			if n == 0 {
+				continue
+			}
+			if m, _ := root(r).became(); lists[m] != nil { //nolint:gosec // there are 256
+				lists[m][bin] += n
 			}
 		}
 	}
@@ -242,6 +261,7 @@ func (c *chart) list(state messages.ChunkState, from messages.Position, limit in
 		}
 		l.out = len(l.spans) > 0 && l.spans[0][0] <= i
 		switch {
+		case m == markSplit && l.passes(c.of(i)):
 		case m == markSplit:
 			l.walk(messages.PositionAt(i))
 		case l.wants(m):
@@ -263,6 +283,16 @@ type lister struct {
 
 func (l *lister) wants(m mark) bool {
 	return l.state == "" || l.state == listed{mark: m, flying: l.out && m == unmarked}.state()
+}
+
+// passes tells whether what came of a split position says that nothing below it is wanted.
+func (l *lister) passes(became mark) bool {
+	switch l.state {
+	case messages.ChunkPending, messages.ChunkInFlight, messages.ChunkFailed:
+		return became == markDone || became == markEmpty
+	case messages.ChunkDone, messages.ChunkEmpty, messages.ChunkSplit:
+	}
+	return false
 }
 
 func (l *lister) add(p messages.Position, m mark) {
