@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/messages"
@@ -34,6 +36,17 @@ func (a *api) routeLiveViews() {
 	a.routeRows()
 	a.routeServices()
 	a.routeWorkers()
+}
+
+// isLiveView tells what a page that shows how things stand asks for every few seconds.
+func isLiveView(path string) bool {
+	if path == servicesPath || strings.HasPrefix(path, servicesPath+"/") || path == workersPath {
+		return true
+	}
+	rest, ofQueries := strings.CutPrefix(path, queriesPath+"/")
+	_, view, _ := strings.Cut(rest, "/")
+	view, _, _ = strings.Cut(view, "/")
+	return ofQueries && slices.Contains([]string{"grid", "series", "chunks", "rows"}, view)
 }
 
 // viewFailure is failure for a route that has parameters but no body: what is wrong with one is a mistake of the request and not of a query.

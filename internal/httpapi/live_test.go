@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -154,6 +155,23 @@ func TestAGridThatIsThereAlreadyIsNotSentAgain(t *testing.T) {
 		if response.StatusCode != want || (want == 304) != (body == "") || response.Header.Get("ETag") != etag {
 			t.Errorf("If-None-Match: %s: got %s with %d bytes and the ETag %s", sent, response.Status, len(body), response.Header.Get("ETag"))
 		}
+	}
+}
+
+func TestLiveViewsThatAreAnsweredAreNotWorthALine(t *testing.T) {
+	var told strings.Builder
+	d := &desk{}
+	server := serve(t, d, httpapi.Config{Log: slog.New(slog.NewTextHandler(&told, nil))})
+	for _, path := range []string{"/v1/queries/q1/grid", "/v1/queries/q1/series", "/v1/queries/q1/chunks", "/v1/queries/q1/chunks/17", "/v1/queries/q1/rows", "/v1/services", "/v1/services/rivers", "/v1/workers"} {
+		ask(t, server, "GET", path, "")
+	}
+	if told.Len() > 0 {
+		t.Errorf("the log says:\n%s", told.String())
+	}
+	d.err = fmt.Errorf("read: %w", messages.ErrUnreachable)
+	ask(t, server, "GET", "/v1/queries/q1/grid", "")
+	if !strings.Contains(told.String(), "q1/grid") {
+		t.Errorf("nothing of a failure in the log:\n%s", told.String())
 	}
 }
 

@@ -62,7 +62,7 @@ func isPoll(r *http.Request) bool {
 		return false
 	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
-	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1
+	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1 || isLiveView(r.URL.Path)
 }
 
 // answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.
