@@ -77,21 +77,33 @@ func (b *Bus) Events(ctx context.Context, query string, most uint64, on func(*me
 			}
 		}
 	}
-	// How far back the query's events are among those of others is only told by trying.
 	state := s.CachedInfo().State
-	for span := most; ; span *= 4 {
-		if span >= state.LastSeq || state.LastSeq-span < state.FirstSeq {
-			cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverAllPolicy, 0
-			return b.glanceNewest(ctx, streamEvents, cfg, 4*most, take)
+	cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
+	if cfg.OptStartSeq, err = b.beginOf(ctx, cfg, state.FirstSeq, state.LastSeq, most); err != nil {
+		return err
+	}
+	return b.glanceNewest(ctx, streamEvents, cfg, most, take)
+}
+
+// beginOf finds a sequence of EVENTS behind which there are most to 2 × most of the messages that cfg selects, or all of them. How far back
+// they stand among others is only told by trying.
+func (b *Bus) beginOf(ctx context.Context, cfg jetstream.ConsumerConfig, first, last, most uint64) (uint64, error) {
+	begin, many := max(first, 1), max(first, 1) // behind begin there are too few, or all; behind many there are enough
+	for few := last + 1; ; {
+		cfg.OptStartSeq = begin
+		behind, err := b.pending(ctx, streamEvents, cfg)
+		switch {
+		case err != nil:
+			return 0, err
+		case behind >= most:
+			many = begin
+		default:
+			few = begin
 		}
-		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, state.LastSeq-span+1
-		enough, err := b.pending(ctx, streamEvents, cfg)
-		if err != nil {
-			return err
+		if behind >= most && behind <= 2*most || few <= many+most {
+			return many, nil
 		}
-		if enough >= most {
-			return b.glanceNewest(ctx, streamEvents, cfg, 4*most, take)
-		}
+		begin = many + (few-many)/2
 	}
 }
 

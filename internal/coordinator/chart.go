@@ -218,7 +218,7 @@ func (c *chart) count(g *messages.Grid, spans []messages.Span) {
 			}
 			counts[c.roots[i]]++
 		}
-		for r, n := range counts {
+		for r, n := range &counts {
 			if n == 0 {
 				continue
 			}

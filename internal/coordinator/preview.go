@@ -11,8 +11,10 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
-// maxPreviewBytes bounds the rows of a preview; the first one is shown however long it is.
-const maxPreviewBytes = 4 << 20
+const (
+	maxPreviewBytes = 4 << 20 // of rows; the first one is shown however long it is
+	mostPassedOver  = 100     // results that are lost or damaged
+)
 
 // Preview gives the first rows that are stored of a query, at most limit, in the order of positions. It reads results one by one
 // until it has enough. A result that is lost or damaged is passed over, and nothing is done about it.
@@ -81,6 +83,7 @@ type firstStored struct {
 	columns []string // in first-seen order
 	seen    map[string]bool
 	full    bool
+	passed  int  // results that were passed over
 	more    bool // there are rows that are not among them
 }
 
@@ -102,6 +105,9 @@ func (c *Coordinator) firstStored(ctx context.Context, w *watched, f *firstStore
 			switch {
 			case errors.Is(err, messages.ErrDamaged), errors.Is(err, messages.ErrNotFound), errors.Is(err, messages.ErrVersion):
 				f.more = true
+				if f.passed++; f.passed >= mostPassedOver {
+					return nil
+				}
 				continue
 			case err != nil:
 				return err

@@ -156,7 +156,7 @@ func (c *Coordinator) definition(b *board, name string) *service.Definition {
 			return d
 		}
 	}
-	c.log.Warn("a service definition cannot be read", "service", name, "error", err)
+	c.log.Debug("a service definition cannot be read", "service", name, "error", err)
 	return nil
 }
 

@@ -365,11 +365,19 @@ func TestAPreviewOfNothingHasTheDeclaredColumns(t *testing.T) {
 // clocked is an onlooker with a clock of its own.
 func (r *rig) clocked(now func() time.Time) *coordinator.Coordinator {
 	r.t.Helper()
+	return r.with(func(p *coordinator.Ports) { p.Now = now })
+}
+
+// with is an onlooker with other ports.
+func (r *rig) with(edit func(*coordinator.Ports)) *coordinator.Coordinator {
+	r.t.Helper()
 	b := r.bus
-	c, err := coordinator.New(coordinator.Config{ID: "c9"}, coordinator.Ports{
-		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: r.definitions, Leader: b.Leader(),
-		NewID: func() string { return strings.ToLower(rand.Text()) }, Now: now, Log: slog.New(slog.DiscardHandler),
-	})
+	ports := coordinator.Ports{
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: r.definitions, Leader: b.Leader(), Glances: b,
+		NewID: func() string { return strings.ToLower(rand.Text()) }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	edit(&ports)
+	c, err := coordinator.New(coordinator.Config{ID: "c9"}, ports)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -419,6 +427,56 @@ func TestQueriesThatNobodyWatchesAreGivenUp(t *testing.T) {
 	if _, err := c.Grid(t.Context(), a, 0, 0, 1); !errors.Is(err, messages.ErrUnreachable) || c.Watched() != 0 {
 		t.Errorf("after the end: %v, %d are followed", err, c.Watched())
 	}
+}
+
+// waiting is results that are read only when they are let go, and whose first reading ends at once if it is to break.
+type waiting struct {
+	coordinator.Results
+	letGo  chan struct{}
+	breaks atomic.Bool
+}
+
+func (w *waiting) TrackResults(ctx context.Context, query string, on func(*messages.ResultHeader), bad func(messages.Position, error), caughtUp func()) error {
+	if w.breaks.Swap(false) {
+		return fmt.Errorf("follow: %w", messages.ErrUnreachable)
+	}
+	select {
+	case <-w.letGo:
+		return w.Results.TrackResults(ctx, query, on, bad, caughtUp)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func TestAnAnswerDoesNotWaitForWhatIsRead(t *testing.T) {
+	r := newRig(t)
+	r.work(testkit.NewScript(always))
+	q := r.finished(r.lead(), 3)
+	slow := &waiting{Results: r.bus, letGo: make(chan struct{})}
+	slow.breaks.Store(true)
+	c := r.with(func(p *coordinator.Ports) { p.Results = slow })
+	g, err := c.Grid(t.Context(), q.ID, 0, 0, 1)
+	if err != nil || !g.Reading || g.Done[0] != 0 {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	s, err := c.Series(t.Context(), q.ID, 10)
+	if err != nil || !s.Reading || len(s.Chunks) != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	list, err := c.Chunks(t.Context(), q.ID, "", "", 10)
+	if err != nil || !list.Reading || len(list.Chunks) != 3 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if d, err := c.Chunk(t.Context(), q.ID, "1"); err != nil || d.State != messages.ChunkDone || d.Rows != 4 {
+		t.Errorf("a chunk that is stored: %+v, %v", d, err)
+	}
+	p, err := c.Preview(t.Context(), q.ID, 10)
+	if err != nil || !p.More {
+		t.Errorf("%+v, %v", p, err)
+	}
+	close(slow.letGo)
+	zero := []int{0}
+	r.shows(c, q.ID, 1, messages.Grid{Done: []int{3}, Empty: zero, Split: zero, Failed: zero, InFlight: zero})
 }
 
 func TestAServiceTellsItsSlotsGateAndQueries(t *testing.T) {
