@@ -40,6 +40,16 @@ type store struct {
 	run  int
 }
 
+// next begins a further run.
+func (s *store) next() {
+	s.run++
+	for at, h := range s.held {
+		if h.Failure != nil {
+			delete(s.held, at)
+		}
+	}
+}
+
 func (s *store) order(r *rand.Rand) []*messages.ResultHeader {
 	var all []*messages.ResultHeader
 	for _, h := range s.held {
@@ -99,20 +109,27 @@ func TestAChartThatFollowsIsTheOneOfWhatIsStored(t *testing.T) {
 			p := position(t, chunks)
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0: // a further run begins: the leader removes the failures, of which no tracker hears
-				s.run++
-				for at, h := range s.held {
-					if h.Failure != nil {
-						delete(s.held, at)
-					}
-				}
-				if rapid.Bool().Draw(t, "record is seen") {
-					followed.begin(s.run)
+				s.next()
+				followed.begin(s.run)
+			case 4: // the same, and no record is seen: a result tells of the run
+				if h := s.held[p]; h == nil {
+					s.next()
+					s.held[p] = headerAt(p, messages.OutcomeRows, s.run)
+					followed.takeHeader(s.held[p])
 				}
 			case 1: // what is stored turns out to be no result
 				if h := s.held[p]; h != nil {
 					lost = lost || h.Failure == nil
 					delete(s.held, p)
 					followed.forget(p)
+				}
+			case 2: // somebody looks
+				for i := range chunks {
+					followed.of(i)
+				}
+			case 3: // a worker was late with the failure of a run that is over: the leader removes it
+				if s.held[p] == nil && s.run > 1 {
+					followed.takeHeader(headerAt(p, messages.OutcomeFailed, s.run-1))
 				}
 			default:
 				if s.held[p] == nil { // the first write wins
@@ -212,9 +229,9 @@ func TestBinsCountEachPositionOnce(t *testing.T) {
 
 func TestAListGoesOnWhereItSaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		chunks := rapid.IntRange(1, 20).Draw(t, "chunks")
+		chunks := rapid.IntRange(1, 9).Draw(t, "chunks")
 		c := newChart(chunks, 1)
-		for range rapid.IntRange(0, 40).Draw(t, "results") {
+		for range rapid.IntRange(0, 80).Draw(t, "results") {
 			c.takeHeader(headerAt(position(t, chunks), outcomes().Draw(t, "outcome"), 1))
 		}
 		spans := []messages.Span{{1, 3}, {7, 7}}
@@ -329,4 +346,34 @@ func BenchmarkChartOfAMillion(b *testing.B) {
 			c.list(messages.ChunkFailed, "0", 1000, nil)
 		}
 	})
+}
+
+func TestWhatCameOfASplitIsFoundOutAgainWhenItChanges(t *testing.T) {
+	c := newChart(1, 1)
+	step := func(what string, want mark) {
+		t.Helper()
+		if got := c.of(0); got != want {
+			t.Errorf("%s: it stands as %d, want %d", what, got, want)
+		}
+		if g := gridOf(c, 0, 1, 1); []int{g.Done[0], g.Empty[0], g.Split[0], g.Failed[0]}[map[mark]int{markDone: 0, markEmpty: 1, markSplit: 2, markFailed: 3}[want]] != 1 {
+			t.Errorf("%s: the grid is %+v, want %d", what, g, want)
+		}
+	}
+	c.takeHeader(headerAt("0", messages.OutcomeSplit, 1))
+	step("split", markSplit)
+	c.takeHeader(headerAt("0.0", messages.OutcomeEmpty, 1))
+	step("one half is empty", markSplit)
+	c.takeHeader(headerAt("0.1", messages.OutcomeFailed, 1))
+	step("and the other failed", markFailed)
+	if got := c.list(messages.ChunkFailed, "0", 10, nil); len(got) != 1 || got[0].position != "0.1" {
+		t.Errorf("failed are %+v", got)
+	}
+	c.begin(2)
+	step("it is tried again", markSplit)
+	c.takeHeader(headerAt("0.1", messages.OutcomeEmpty, 2))
+	step("both are empty", markEmpty)
+	c.forget("0.0")
+	step("one is lost", markSplit)
+	c.takeHeader(headerAt("0.0", messages.OutcomeRows, 2))
+	step("and has rows now", markDone)
 }
