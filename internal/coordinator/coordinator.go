@@ -48,6 +48,9 @@ type Ports struct {
 	Services    Services
 	Quotas      Quotas  // nil: nothing is told of them
 	Workers     Workers // nil: nothing is told of them
+	Glances     Glances // nil: positions are shown without what their results tell
+	Boards      Boards  // nil: no services and workers are shown
+	Names       Names   // nil: only services that queries have used are shown
 	Definitions Definitions
 	Library     *service.Library   // keeps opened definitions; nil: each is opened anew
 	Adapters    map[string]Adapter // by the name that definitions give
@@ -68,6 +71,7 @@ type Coordinator struct {
 	resolving chan struct{} // holds one: whoever resolves the slots of a service
 
 	attendance attendance
+	gallery    *gallery
 }
 
 // New makes a coordinator.
@@ -79,7 +83,9 @@ func New(cfg Config, ports Ports) (*Coordinator, error) {
 	if err := errors.Join(cfg.InFlight.Check(), cfg.DefaultInFlight.Check()); err != nil {
 		return nil, fmt.Errorf("in_flight: %w", err)
 	}
-	return &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID), shares: newShares(), resolving: make(chan struct{}, 1)}, nil
+	c := &Coordinator{cfg: cfg, ports: ports, log: ports.Log.With("coordinator", cfg.ID), shares: newShares(), resolving: make(chan struct{}, 1)}
+	c.gallery = newGallery(&c.ports)
+	return c, nil
 }
 
 // Run leads whenever it holds the leader's slot, until ctx ends, and then returns nil.

@@ -314,6 +314,7 @@ func (d *driver) saveProgress(ctx context.Context) error {
 	progress := d.run.Progress(d.c.ports.Now())
 	progress.Quotas = d.quotas(ctx)
 	progress.Workers = d.c.attendance.now()
+	progress.Outstanding = d.run.Spans(messages.MaxSpans)
 	if err := d.c.ports.Catalogue.SaveProgress(ctx, progress); err != nil {
 		d.dirty = true
 		return err

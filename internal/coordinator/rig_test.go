@@ -87,6 +87,7 @@ func (r *rig) coordinator(id string, b *bus.Bus, edit func(*coordinator.Config))
 	}
 	c, err := coordinator.New(cfg, coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Definitions: r.definitions, Adapters: r.adapters, Leader: b.Leader(),
+		Glances: b, Boards: b, Names: r.definitions, Quotas: b,
 		NewID: func() string { return strings.ToLower(rand.Text()) }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

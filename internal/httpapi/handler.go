@@ -58,6 +58,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeResults()
 	a.routePlan()
 	a.routeQuotas()
+	a.routeLiveViews()
 	a.routeStorage()
 	a.routeHealth()
 	a.routeProblems()

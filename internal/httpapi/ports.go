@@ -32,6 +32,7 @@ type Commands interface {
 
 // Views show queries and change nothing.
 type Views interface {
+	LiveViews
 	Status(ctx context.Context, id string) (*messages.Status, error)
 	// Select gives the queries that are wanted, the newest first, and whether there are more behind the last of them.
 	Select(ctx context.Context, s messages.Selection) (chosen []*messages.Status, more bool, err error)

@@ -70,7 +70,7 @@ func isPoll(r *http.Request) bool {
 		return false
 	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
-	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath
+	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath || isLiveView(r.URL.Path)
 	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1
 }
 

@@ -73,7 +73,8 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	return coordinator.New(coordinator.Config{
 		ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, DefaultInFlight: cfg.DefaultInFlight, Keep: cfg.Keep, Version: cfg.Version,
 	}, coordinator.Ports{
-		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Workers: b, Definitions: cfg.Definitions, Library: cfg.Definitions.Library,
+		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Workers: b, Glances: b, Boards: b,
+		Names: cfg.Definitions, Definitions: cfg.Definitions, Library: cfg.Definitions.Library,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: b.Now, Log: cfg.Log,
 	})

@@ -148,6 +148,9 @@ func (e *Embedded) ClientURL() string { return e.server.ClientURL() }
 
 // Close disconnects everything and stops the server. Call it after Run has returned.
 func (e *Embedded) Close() error {
+	if e.Local != nil {
+		e.engine.CloseViews()
+	}
 	for _, b := range e.buses {
 		b.Close()
 	}

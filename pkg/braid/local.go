@@ -20,6 +20,7 @@ import (
 // Coordinator is what a person or a program can do with queries, in this process (Local) or over HTTP (Client). Errors
 // wrap the same sentinels either way: those of pkg/query and pkg/messages. Ids may be given by their first letters.
 type Coordinator interface {
+	LiveViews
 	Submit(ctx context.Context, spec *query.Spec) (*messages.Query, error)
 	// Resume runs again what has no result. A nil again leaves everything as it was, with a new budget of requests.
 	Resume(ctx context.Context, id string, again *query.Resumption) (*messages.Query, error)
@@ -257,4 +258,7 @@ func (l *Local) checkGeometry(ctx context.Context, prefix string) error {
 func (l *Local) Ready(ctx context.Context) error { return l.bus.Ready(ctx) }
 
 // Close disconnects. Call it after Run has returned.
-func (l *Local) Close() { l.bus.Close() }
+func (l *Local) Close() {
+	l.engine.CloseViews()
+	l.bus.Close()
+}

@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // ChunkState is where one position stands.
 type ChunkState string
@@ -14,6 +17,15 @@ const (
 	ChunkSplit    ChunkState = "split"
 	ChunkFailed   ChunkState = "failed"
 )
+
+// Check refuses what is no state.
+func (s ChunkState) Check() error {
+	switch s {
+	case ChunkPending, ChunkInFlight, ChunkDone, ChunkEmpty, ChunkSplit, ChunkFailed:
+		return nil
+	}
+	return fmt.Errorf("%.20q is none of pending, in_flight, done, empty, split, failed", string(s))
+}
 
 // Chunk is one position of a query with what is known of it, without its rows.
 type Chunk struct {
@@ -67,4 +79,46 @@ type ChunkPage struct {
 	Bytes   int64     `json:"bytes"`
 	Request *Request  `json:"request,omitempty"` // that brought it
 	At      time.Time `json:"at,omitzero"`
+}
+
+func (m *Chunk) check() error {
+	return firstError(field("position", checkPosition(m.Position)), field("state", m.State.Check()), checkCount("rows", m.Rows), checkCount("bytes", m.Bytes))
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *ChunkList) Validate() error {
+	var next error
+	if m.Next != "" {
+		next = checkPosition(m.Next)
+	}
+	if err := firstError(checkVersion(m.V), field("query", CheckName(m.Query)), field("next", next)); err != nil {
+		return err
+	}
+	for i := range m.Chunks {
+		if err := m.Chunks[i].check(); err != nil {
+			return fmt.Errorf("chunks[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// DecodeChunkList reads what a coordinator answers.
+func DecodeChunkList(data []byte) (*ChunkList, error) { return decodeView[ChunkList]("chunks", data) }
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *ChunkDetail) Validate() error {
+	if err := firstError(checkVersion(m.V), field("query", CheckName(m.Query)), m.check()); err != nil {
+		return err
+	}
+	for i := range m.Attempts {
+		if err := m.Attempts[i].validate(); err != nil {
+			return fmt.Errorf("attempts[%d]: %w", i, err)
+		}
+	}
+	return checkInterruptions(m.Interruptions)
+}
+
+// DecodeChunkDetail reads what a coordinator answers.
+func DecodeChunkDetail(data []byte) (*ChunkDetail, error) {
+	return decodeView[ChunkDetail]("chunk", data)
 }

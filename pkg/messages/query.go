@@ -49,7 +49,7 @@ const (
 
 const (
 	maxQueryBytes    = 64 << 10
-	maxProgressBytes = 4 << 10
+	maxProgressBytes = 12 << 10 // with as many spans as there may be
 )
 
 // Query is the record of a query: what was asked, pinned, and where it stands. It is stored in KV and changed only by
@@ -277,7 +277,10 @@ type Progress struct {
 	Bytes        int64       `json:"bytes"`                       // of rows, before compression
 	Quotas       []PoolLeft  `json:"quotas,omitempty"`            // of the service, as they stood then
 	Workers      *Attendance `json:"workers,omitempty"`           // as it was then; nil: not known
-	Updated      time.Time   `json:"updated"`
+	// Outstanding is where the Waiting items stand in the plan, in order. Where there are more spans than are told of, near ones are
+	// told of as one: what lies between them has its result, as a rule.
+	Outstanding []Span    `json:"outstanding,omitempty"`
+	Updated     time.Time `json:"updated"`
 }
 
 // Attendance is how many workers are there to take items.
@@ -323,6 +326,7 @@ func (m *Progress) Validate() error {
 		checkCount("bytes", m.Bytes),
 		field("quotas", m.checkQuotas()),
 		field("workers", m.Workers.validate()),
+		field("outstanding", checkSpans(m.Outstanding)),
 	)
 }
 

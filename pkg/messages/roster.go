@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // WorkerList is the workers that are there, in the order of their names.
 type WorkerList struct {
@@ -47,4 +50,55 @@ type ServiceQuery struct {
 	Name    string     `json:"name"`
 	State   QueryState `json:"state"`
 	Tripped *Tripped   `json:"tripped,omitempty"` // the breaker that stopped it
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *WorkerList) Validate() error {
+	for i, w := range m.Workers {
+		if w == nil {
+			return fmt.Errorf("workers[%d]: %w: it is null", i, ErrInvalid)
+		}
+		if err := w.Validate(); err != nil {
+			return fmt.Errorf("workers[%d]: %w", i, err)
+		}
+	}
+	return checkVersion(m.V)
+}
+
+// DecodeWorkerList reads what a coordinator answers.
+func DecodeWorkerList(data []byte) (*WorkerList, error) {
+	return decodeView[WorkerList]("workers", data)
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *ServiceList) Validate() error {
+	for i, s := range m.Services {
+		if s == nil {
+			return fmt.Errorf("services[%d]: %w: it is null", i, ErrInvalid)
+		}
+		if err := s.Validate(); err != nil {
+			return fmt.Errorf("services[%d]: %w", i, err)
+		}
+	}
+	return checkVersion(m.V)
+}
+
+// DecodeServiceList reads what a coordinator answers.
+func DecodeServiceList(data []byte) (*ServiceList, error) {
+	return decodeView[ServiceList]("services", data)
+}
+
+// Validate reports the first field that is missing or out of bounds.
+func (m *ServiceView) Validate() error {
+	for _, q := range m.Queries {
+		if err := firstError(field("queries", CheckName(q.ID)), field("queries", q.State.check())); err != nil {
+			return err
+		}
+	}
+	return firstError(checkVersion(m.V), field("name", CheckName(m.Name)), checkCount("slots", int64(m.Slots)))
+}
+
+// DecodeServiceView reads what a coordinator answers.
+func DecodeServiceView(data []byte) (*ServiceView, error) {
+	return decodeView[ServiceView]("service", data)
 }

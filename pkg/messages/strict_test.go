@@ -90,7 +90,7 @@ func TestANewerVersionIsNamedSo(t *testing.T) {
 func TestAMessageIsReadUpToItsLengthAndNoFurther(t *testing.T) {
 	limits := map[string]int{
 		"item": 776 << 10, "result": 48 << 10, "failed": 48 << 10, "page": 52 << 10, "ended": 52 << 10, "interruption": 16 << 10, "executions": 64 << 10, "query": 64 << 10,
-		"progress": 4 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "suspect": 16 << 10, "plan_summary": 128 << 10, "quota_ledger": 256 << 10, "quotas": 4 << 20,
+		"progress": 12 << 10, "service": 4 << 10, "gate": 16 << 10, "worker": 32 << 10, "suspect": 16 << 10, "plan_summary": 128 << 10, "quota_ledger": 256 << 10, "quotas": 4 << 20,
 	}
 	for _, w := range words() {
 		good := encoded(t, w.full)
@@ -278,6 +278,7 @@ func recordBounds(long, text string) []bound {
 		{"query", "stop.reason", func(m *messages.Query) { m.Stop.Reason = text }},
 		{"query", "stop.hint", func(m *messages.Query) { m.Stop.Hint = text }},
 		{"query", "", func(m *messages.Query) { m.Stop = nil }},
+		{"progress", "outstanding", func(m *messages.Progress) { m.Outstanding = []messages.Span{{3, 2}} }},
 		{"progress", "query", func(m *messages.Progress) { m.Query = "" }},
 		{"progress", "run", func(m *messages.Progress) { m.Run = 0 }},
 		{"progress", "completed", func(m *messages.Progress) { m.Completed = -1 }},

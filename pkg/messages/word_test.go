@@ -105,7 +105,8 @@ func words() []word {
 			Created: noon(0), Updated: noon(1),
 		}, messages.DecodeQuery),
 		wordOf("progress", &messages.Progress{
-			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Doubted: 1, Waiting: 3, Rows: 100, Pages: 12, KeptPages: 3, Requests: 14, RequestsGone: 5, AtLeast: true, Bytes: 5000, Quotas: []messages.PoolLeft{{Pool: "gateway", Left: 588, Limit: 1000}}, Workers: &messages.Attendance{Present: 2, Last: noon(0)}, Updated: noon(1),
+			V: 1, Query: "q1", Run: 2, Completed: 10, Split: 2, Failed: 1, Doubted: 1, Waiting: 3, Rows: 100, Pages: 12, KeptPages: 3, Requests: 14, RequestsGone: 5, AtLeast: true, Bytes: 5000, Quotas: []messages.PoolLeft{{Pool: "gateway", Left: 588, Limit: 1000}}, Workers: &messages.Attendance{Present: 2, Last: noon(0)},
+			Outstanding: []messages.Span{{11, 12}, {17, 17}}, Updated: noon(1),
 		}, messages.DecodeProgress),
 		wordOf("service", &messages.Service{V: 1, Name: "rivers", Slots: 8, Explicit: true, LeaseTTL: 30 * time.Second, Adapter: "soap"}, messages.DecodeService),
 		wordOf("gate", &messages.Gate{V: 1, Service: "rivers", Until: noon(9), Status: 429, Reason: "over the limit", Worker: "w1", At: noon(1)}, messages.DecodeGate),

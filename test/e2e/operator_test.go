@@ -182,6 +182,7 @@ func TestNATSWithAnOperatorRunsQueriesByCredentialsFiles(t *testing.T) {
 	d.args = []string{"--server", "http://" + api}
 	d.run("run", d.queryFile("q.yaml", lossSites, lossChunks), "-o", "t.parquet").mustExit(t, 0)
 	d.mustEqual("t.parquet", want)
+	mustShow(t, api)
 	for _, p := range []*process{lead, work} {
 		if text := p.Stderr.String(); strings.Contains(strings.ToLower(text), "permi") {
 			t.Errorf("%s was not permitted something:\n%s", p.Name, tail(text))
