@@ -193,7 +193,7 @@ func TestWhatTheDescriptionForbidsIsRefusedAsAProblem(t *testing.T) {
 				}
 			}
 			if param.In == "path" {
-				d.wantRefused("an unknown "+param.Name, o.method, strings.NewReplacer(d.id, "nowhere", "not-found", "nothing", "/0", "/999999").Replace(path), body, nil)
+				d.wantRefused("an unknown "+param.Name, o.method, strings.NewReplacer(d.id, "nowhere", "not-found", "nothing", "/0", "/999999", "usgs-waterdata", "nowhere").Replace(path), body, nil)
 			}
 		}
 		if o.op.RequestBody == nil {
