@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,23 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 }
 
 // SubmitAs is Submit by somebody who is known.
-func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
+func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (q *messages.Query, err error) {
+	if by.Trace == "" {
+		var span func(error, ...slog.Attr)
+		ctx, span = c.ports.Tracer.Start(ctx, "submit", slog.String("braid.service", spec.Service), slog.String("braid.collection", spec.Collection))
+		defer func() {
+			if q == nil {
+				span(err)
+				return
+			}
+			span(err, slog.String("braid.query", q.ID), slog.Int("braid.chunks", q.Chunks))
+		}()
+		by.Trace = c.ports.Tracer.Parent(ctx)
+	}
+	return c.submitAs(ctx, spec, by)
+}
+
+func (c *Coordinator) submitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	now := c.ports.Now() // a resume plans as of the record's Created
 	definition, p, err := plan(c.ports.Definitions, c.ports.Library, c.ports.Adapters, spec, now)
 	if err != nil {
@@ -64,6 +81,7 @@ func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by message
 		q.ID = c.ports.NewID()
 		err := c.ports.Queries.CreateQuery(ctx, q, text)
 		if err == nil {
+			c.ports.Observer.Submitted(q.Service)
 			c.log.Info("submitted", "query", q.ID, "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
 			return q, nil
 		}

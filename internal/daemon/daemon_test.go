@@ -154,7 +154,7 @@ func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- daemon.Health(ctx, address, check) }()
+	go func() { ended <- daemon.Health(ctx, address, check, nil) }()
 	for err := daemon.Ask(t.Context(), address); err != nil; err = daemon.Ask(t.Context(), address) {
 		select {
 		case err := <-ended:
@@ -189,7 +189,7 @@ func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 func TestHealthWithoutAnAddressWaitsForTheEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := daemon.Health(ctx, "", nil); err != nil {
+	if err := daemon.Health(ctx, "", nil, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,7 +200,7 @@ func TestAnAddressThatIsTakenIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if err := daemon.Health(t.Context(), listener.Addr().String(), nil); err == nil || !strings.Contains(err.Error(), "another address") {
+	if err := daemon.Health(t.Context(), listener.Addr().String(), nil, nil); err == nil || !strings.Contains(err.Error(), "another address") {
 		t.Errorf("the error is %v", err)
 	}
 }

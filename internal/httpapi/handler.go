@@ -16,6 +16,8 @@ type Config struct {
 	Log     *slog.Logger // nil: nothing is logged
 	Access  *Access      // who may do what; nil: everybody may do everything
 	Audit   *Audit       // where changes and refusals are written down; nil: in Log alone
+	Metrics http.Handler // serves GET /metrics; nil: there is no such route
+	Observe Observe      // nil: nobody listens
 }
 
 func (c Config) withDefaults() Config {
@@ -56,9 +58,12 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeStorage()
 	a.routeHealth()
 	a.routeProblems()
+	if cfg.Metrics != nil {
+		mux.Handle("GET "+metricsPath, cfg.Metrics)
+	}
 	a.routeWhoami()
 	a.routeSessions(mux)
 	a.routeDescription()
 	a.nameOperations()
-	return watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit)))))
+	return observed(cfg.Observe, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
 }

@@ -45,8 +45,15 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 			if isPoll(r) && answer.status < http.StatusBadRequest && !cut {
 				tell = log.Debug
 			}
-			tell("request", "request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
-				"status", answer.status, "duration", time.Since(start), "cut", cut)
+			line := []any{
+				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
+				"status", answer.status, "duration", time.Since(start), "cut", cut,
+			}
+			if trace := traceOf(r.Context()); trace != "" {
+				line = append(line, "trace_id", trace)
+			}
+			tell("request", line...)
+			outcome(r.Context(), answer.status)
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
@@ -62,7 +69,7 @@ func isPoll(r *http.Request) bool {
 		return false
 	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
-	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1
+	return r.URL.Path == "/metrics" || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || ofQueries && strings.Count(rest, "/") <= 1
 }
 
 // answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.

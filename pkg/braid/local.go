@@ -53,6 +53,7 @@ type Local struct {
 	assets     bus.AssetConfig
 	log        *slog.Logger
 	scratchDir string
+	telemetry  *Telemetry
 }
 
 var _ Coordinator = (*Local)(nil)

@@ -66,7 +66,10 @@ func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
 
 func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 	shelf := output.NewShelf(l.scratchDir, time.Now)
-	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit},
+	handler := httpapi.New(httpapi.Config{
+		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
+		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(),
+	},
 		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}})
 	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, log: cfg.Log}
 }
