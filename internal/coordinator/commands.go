@@ -25,13 +25,13 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (q *messages.Query, err error) {
 	if by.Trace == "" {
 		var span func(error, ...slog.Attr)
-		ctx, span = c.ports.Tracer.Start(ctx, "submit", slog.String("braid.service", spec.Service), slog.String("braid.collection", spec.Collection))
+		ctx, span = c.ports.Tracer.Start(ctx, "submit", slog.String("service", spec.Service), slog.String("collection", spec.Collection))
 		defer func() {
 			if q == nil {
 				span(err)
 				return
 			}
-			span(err, slog.String("braid.query", q.ID), slog.Int("braid.chunks", q.Chunks))
+			span(err, slog.String("query", q.ID), slog.Int("chunks", q.Chunks))
 		}()
 		by.Trace = c.ports.Tracer.Parent(ctx)
 	}

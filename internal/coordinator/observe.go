@@ -65,7 +65,7 @@ func (d *driver) traceDispatch(ctx context.Context, batch []*messages.Item) (con
 		return ctx, func(error, ...slog.Attr) {}
 	}
 	ctx, end := tracer.Start(tracer.Join(ctx, q.Trace), "dispatch",
-		slog.String("braid.query", q.ID), slog.Int("braid.run", q.Run), slog.String("braid.service", q.Service), slog.Int("braid.items", len(batch)))
+		slog.String("query", q.ID), slog.Int("run", q.Run), slog.String("service", q.Service), slog.Int("items", len(batch)))
 	parent := tracer.Parent(ctx)
 	for _, item := range batch {
 		item.Trace = parent

@@ -1,6 +1,9 @@
 package metrics
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 const (
 	// Other stands for all values of a label beyond the bound.
@@ -37,10 +40,8 @@ func (b *bounded) label(value string) string {
 
 // oneOf gives the value when it is among those that are known, else Other.
 func oneOf(value string, known ...string) string {
-	for _, k := range known {
-		if value == k {
-			return value
-		}
+	if slices.Contains(known, value) {
+		return value
 	}
 	return Other
 }

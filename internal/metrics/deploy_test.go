@@ -170,7 +170,7 @@ func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
 	variables := []string{"__rate_interval"}
 	for _, v := range d.Templating.List {
 		variables = append(variables, v.Name)
-		if m := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(v.Definition); v.Type == "query" && (m == nil || !known[m[1]] || !labels[m[2]]) {
+		if m := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(v.Definition); v.Type == "query" && (len(m) != 3 || !known[m[1]] || !labels[m[2]]) {
 			t.Errorf("the variable %s asks for %s", v.Name, v.Definition)
 		}
 	}
@@ -212,6 +212,9 @@ func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
 		}
 	}
 }
+
+// lower is how Markdown's readers make an anchor of a name.
+func lower(name string) string { return strings.ToLower(name) }
 
 // unshown are the metrics that are for queries of one's own.
 func unshown() []string {
@@ -263,7 +266,7 @@ func TestAlertsAskForWhatThereIsAndSayWhatToDo(t *testing.T) {
 				t.Errorf("%s: it has no summary, or no description", rule.Alert)
 			}
 			_, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "docs/operations.md#")
-			if anchor != strings.ToLower(rule.Alert) || !strings.Contains(runbook, "\n### "+rule.Alert+"\n") {
+			if anchor != lower(rule.Alert) || !strings.Contains(runbook, "\n### "+rule.Alert+"\n") {
 				t.Errorf("%s: docs/operations.md has no section of that name, or the runbook is elsewhere: %s", rule.Alert, rule.Annotations["runbook_url"])
 			}
 			for _, used := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(rule.Annotations["description"], -1) {

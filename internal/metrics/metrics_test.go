@@ -241,7 +241,7 @@ func TestNoLabelNamesAQueryAPositionOrAURL(t *testing.T) {
 		}
 	}
 	want := map[string]bool{}
-	for _, name := range strings.Fields("service outcome class code kind ending state pool stream route method version goversion") {
+	for name := range strings.FieldsSeq("service outcome class code kind ending state pool stream route method version goversion") {
 		want[name] = true
 	}
 	if diff := cmp.Diff(want, labels); diff != "" {

@@ -39,7 +39,8 @@ func (t *Tracer) Parent(ctx context.Context) string {
 	return carrier["traceparent"]
 }
 
-// Start begins a span as a child of the one in ctx. end ends it: with what went wrong, if anything, and with what is known only then.
+// Start begins a span as a child of the one in ctx. end ends it: with what went wrong, if anything, and with what is known only then. An
+// attribute query is written as braid.query.
 func (t *Tracer) Start(ctx context.Context, name string, attrs ...slog.Attr) (_ context.Context, end func(err error, attrs ...slog.Attr)) {
 	if t == nil {
 		return ctx, func(error, ...slog.Attr) {}
@@ -130,20 +131,20 @@ func typeOf(err error) string {
 func attributes(attrs []slog.Attr) []attribute.KeyValue {
 	made := make([]attribute.KeyValue, 0, len(attrs))
 	for _, a := range attrs {
-		value := a.Value.Resolve()
+		key, value := "braid."+a.Key, a.Value.Resolve()
 		switch value.Kind() {
 		case slog.KindInt64:
-			made = append(made, attribute.Int64(a.Key, value.Int64()))
+			made = append(made, attribute.Int64(key, value.Int64()))
 		case slog.KindBool:
-			made = append(made, attribute.Bool(a.Key, value.Bool()))
+			made = append(made, attribute.Bool(key, value.Bool()))
 		case slog.KindFloat64:
-			made = append(made, attribute.Float64(a.Key, value.Float64()))
+			made = append(made, attribute.Float64(key, value.Float64()))
 		case slog.KindDuration:
-			made = append(made, attribute.Float64(a.Key, value.Duration().Seconds()))
+			made = append(made, attribute.Float64(key, value.Duration().Seconds()))
 		case slog.KindTime:
-			made = append(made, attribute.String(a.Key, value.Time().UTC().Format(time.RFC3339Nano)))
+			made = append(made, attribute.String(key, value.Time().UTC().Format(time.RFC3339Nano)))
 		case slog.KindAny, slog.KindGroup, slog.KindLogValuer, slog.KindString, slog.KindUint64:
-			made = append(made, attribute.String(a.Key, text(logging.Clean(value.String()))))
+			made = append(made, attribute.String(key, text(logging.Clean(value.String()))))
 		}
 	}
 	return made

@@ -134,8 +134,8 @@ func (c *chunk) commitSplit(ctx context.Context) error {
 
 // store commits a result. stored: it is this one, and not one that was there first.
 func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHeader) (stored bool, err error) {
-	ctx, span := c.w.ports.Tracer.Start(ctx, "commit", slog.String("braid.outcome", string(h.Outcome)), slog.Int64("braid.rows", h.Rows))
-	defer func() { span(err, slog.Bool("braid.stored", stored)) }()
+	ctx, span := c.w.ports.Tracer.Start(ctx, "commit", slog.String("outcome", string(h.Outcome)), slog.Int64("rows", h.Rows))
+	defer func() { span(err, slog.Bool("stored", stored)) }()
 	h.Finished, h.Generation, h.Sent = c.w.ports.Now(), c.held, c.requests
 	ctx, cancel := context.WithTimeout(ctx, c.w.cfg.Commit)
 	defer cancel()

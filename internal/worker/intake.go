@@ -193,7 +193,7 @@ func (in *intake) handle(work context.Context, d Delivery) {
 	c := newChunk(in, d, log)
 	err := c.runWatched(work, d.Deliveries())
 	ends := endingOf(err)
-	span(err, slog.String("braid.ending", ends), slog.Int("braid.requests", c.requests))
+	span(err, slog.String("ending", ends), slog.Int("requests", c.requests))
 	if stopped, ok := errors.AsType[*interrupted](err); ok {
 		if err = in.tell(work, stopped.message); err == nil {
 			in.worker.ports.Observer.Interrupted(in.service, stopped.message.Kind)
@@ -223,8 +223,8 @@ func (in *intake) handle(work context.Context, d Delivery) {
 func (in *intake) span(ctx context.Context, d Delivery) (context.Context, func(error, ...slog.Attr)) {
 	item, tracer := d.Item(), in.worker.ports.Tracer
 	return tracer.Start(tracer.Join(ctx, item.Trace), "chunk",
-		slog.String("braid.query", item.Query), slog.Int("braid.run", item.Run), slog.String("braid.position", string(item.Position)),
-		slog.String("braid.service", item.Service), slog.String("braid.worker", in.worker.cfg.ID), slog.Int("braid.deliveries", d.Deliveries()))
+		slog.String("query", item.Query), slog.Int("run", item.Run), slog.String("position", string(item.Position)),
+		slog.String("service", item.Service), slog.String("worker", in.worker.cfg.ID), slog.Int("deliveries", d.Deliveries()))
 }
 
 // logOf is the log of an item's run.

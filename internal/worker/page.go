@@ -17,7 +17,7 @@ const maxRefusals = 20 // short quota waits that one page may cost before the it
 
 // page fetches one page, trying again as the policy allows. Between tries no slot is held.
 func (c *chunk) page(ctx context.Context, at service.Walk) (_ service.Page, err error) {
-	ctx, span := c.w.ports.Tracer.Start(ctx, "page", slog.Int("braid.page", at.Pages))
+	ctx, span := c.w.ports.Tracer.Start(ctx, "page", slog.Int("page", at.Pages))
 	defer func() { span(err) }()
 	budget := retry.NewBudget(c.up.Retry, retry.Repeatable, c.w.ports.Now(), c.w.ports.Rand)
 	doubted := false // an answer that decodes and is wrong has been asked for again
@@ -119,7 +119,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	c.header.Requests++
 	c.unpaged++
 	c.requests++
-	covered, span := c.w.ports.Tracer.Start(covered, "attempt", slog.Int("braid.try", try))
+	covered, span := c.w.ports.Tracer.Start(covered, "attempt", slog.Int("try", try))
 	sent := c.w.ports.Now()
 	c.sent = sent
 	at.Again, c.denial = c.chargeAgain, nil
@@ -162,7 +162,7 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	}
 	c.w.recorder.add(c.item, record)
 	c.w.ports.Observer.Requested(c.item.Service, &record, max(1, metered.Requests))
-	span(err, slog.String("braid.class", record.Class), slog.Int64("braid.bytes", record.Bytes))
+	span(err, slog.String("class", record.Class), slog.Int64("bytes", record.Bytes))
 	return page, err
 }
 
