@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Observe hears of a request before it is served. The context that it gives is what the request is served with. done is called when it
+// Observe hears of a request before it is served, in ctx. The context that it gives is what the request is served with. done is called when it
 // has been answered.
-type Observe func(r *http.Request) (ctx context.Context, traceID string, done func(Served))
+type Observe func(ctx context.Context, r *http.Request) (served context.Context, traceID string, done func(Served))
 
 // Served is what became of a request.
 type Served struct {
@@ -31,7 +31,7 @@ func observed(observe Observe, next http.Handler) http.Handler {
 		p := &passage{}
 		ctx, done := r.Context(), func(Served) {}
 		if observe != nil {
-			ctx, p.trace, done = observe(r)
+			ctx, p.trace, done = observe(ctx, r)
 		}
 		defer func() {
 			p.served.Stream = strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream")

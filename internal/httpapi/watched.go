@@ -21,7 +21,7 @@ const maxLoggedPath = 200
 // turns a panic into a problem. It logs no query string and no header: they hold what people ask.
 func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
+		ctx, start := r.Context(), time.Now()
 		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
 		visit := &visit{requestID: requestID(r), answer: answer}
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, visit))
@@ -49,11 +49,11 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
 				"status", answer.status, "duration", time.Since(start), "cut", cut,
 			}
-			if trace := traceOf(r.Context()); trace != "" {
+			if trace := traceOf(ctx); trace != "" {
 				line = append(line, "trace_id", trace)
 			}
 			tell("request", line...)
-			outcome(r.Context(), answer.status)
+			outcome(ctx, answer.status)
 			if cut {
 				panic(http.ErrAbortHandler)
 			}

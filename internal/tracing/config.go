@@ -86,7 +86,7 @@ func New(ctx context.Context, cfg Config) (*Tracer, error) {
 	}
 	sink := &counted{next: exporter, onError: cfg.OnError}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(newQueue(sink)),
+		sdktrace.WithSpanProcessor(newQueue(ctx, sink)),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Ratio))),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", cfg.Service), attribute.String("service.version", cfg.Version),

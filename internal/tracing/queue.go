@@ -18,12 +18,13 @@ type queue struct {
 	ended chan struct{}
 }
 
-func newQueue(sink *counted) *queue {
+// newQueue makes a queue that lives until its Shutdown, whatever becomes of ctx.
+func newQueue(ctx context.Context, sink *counted) *queue {
 	q := &queue{
 		sink: sink, spans: make(chan sdktrace.ReadOnlySpan, queueSize), flush: make(chan chan struct{}),
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}
-	go q.run()
+	go q.run(context.WithoutCancel(ctx))
 	return q
 }
 
@@ -42,11 +43,11 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-func (q *queue) run() {
+func (q *queue) run(ctx context.Context) {
 	defer close(q.ended)
 	tick := time.NewTicker(batchEvery)
 	defer tick.Stop()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // an export under way is cut some time after the stop
 		<-q.stop

@@ -148,9 +148,9 @@ func (t *Telemetry) observe() httpapi.Observe {
 	if t == nil {
 		return nil
 	}
-	return func(r *http.Request) (context.Context, string, func(httpapi.Served)) {
+	return func(ctx context.Context, r *http.Request) (context.Context, string, func(httpapi.Served)) {
 		begun := time.Now()
-		ctx, end := r.Context(), func(string, int) {}
+		end := func(string, int) {}
 		if !polled(r.URL.Path) { // a probe every few seconds tells nothing that metrics do not
 			ctx, end = t.tracer.Serve(ctx, r.Method, r.URL.Path, r.Header.Get("Traceparent"))
 		}
