@@ -277,14 +277,8 @@ func versions() map[string]string {
 	}
 }
 
-// awaited are settings of the API's tokens, which come with these.
-func awaited() []string { return []string{"tokens", "metrics-open"} }
-
 func TestManifestsAreWhole(t *testing.T) {
 	binaries, flags := binariesAndFlags(t)
-	for _, flag := range awaited() {
-		flags[flag] = true
-	}
 	objects := readObjects(t)
 	report(t, checkObjects(objects, readKustomization(t), binaries, flags))
 }

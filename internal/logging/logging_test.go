@@ -46,6 +46,7 @@ func hostile() map[string]string {
 		"a private key":          "-----BEGIN EC PRIVATE KEY-----\n" + secret + "\n-----END EC PRIVATE KEY-----",
 		"a private key, cut off": "-----BEGIN PRIVATE KEY-----\n" + secret,
 		"an nkey":                "seed SUAMK2FG4MI6UE3ACF3FK3OIQBCEIEZV7NSWFFEW63UXMRLFM2XLAXK4GY" + secret,
+		"a token of ours":        "who has braid_0123456789abcdefghijABCDEFGHIJ" + strings.ReplaceAll(strings.ReplaceAll(secret, "-", ""), "_", ""),
 		"a web token":            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + secret,
 	}
 }

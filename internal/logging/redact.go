@@ -30,6 +30,7 @@ var (
 	assigned  = regexp.MustCompile(`(?i)\b((?:[a-z0-9]+[-_.])*(?:` + secretNames + `)\s*[=:]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',;&]+)`)
 	scheme    = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate)\s+([A-Za-z0-9+/=._~-]{8,})`)
 	nkeySeed  = regexp.MustCompile(`\bS[UANOCX][A-Z2-7]{40,}`)
+	ourToken  = regexp.MustCompile(`\bbraid_[0-9A-Za-z]{20,}`)
 	webToken  = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)
 	pemKey    = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*(?:PRIVATE KEY|SEED|JWT)-----.*?(?:-----END [A-Z0-9 ]*-----|$)`)
 	secretKey = regexp.MustCompile(`(?:password|passwd|passphrase|secret|token|apikey|subscriptionkey|privatekey|authorization|cookie|jwt|nkey|signature|idempotencykey)s?$|^(?:pass|seed|sig|auth)$`)
@@ -66,6 +67,7 @@ func Clean(text string) string {
 		text = assigned.ReplaceAllString(text, "${1}"+Redacted)
 		text = scheme.ReplaceAllStringFunc(text, cleanScheme)
 		text = nkeySeed.ReplaceAllString(text, Redacted)
+		text = ourToken.ReplaceAllString(text, Redacted)
 		text = webToken.ReplaceAllString(text, Redacted)
 	}
 	return clip(text, whole)

@@ -82,7 +82,7 @@ func (t *Tracer) Serve(ctx context.Context, method, path, traceparent string) (_
 		return ctx, func(string, int) {}
 	}
 	ctx, span := t.tracer.Start(t.Join(ctx, traceparent), method, trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", text(path))))
+		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", text(logging.Clean(path)))))
 	return ctx, func(route string, status int) {
 		if route != "" {
 			span.SetName(method + " " + route)
