@@ -111,9 +111,9 @@ func TestMetricsAgreeWithWhatTheServiceSaw(t *testing.T) {
 	}
 	saw := sim.Counters()
 	var text string
-	testkit.Until(t, "the last item is acknowledged", func() bool {
+	testkit.Until(t, "the last item is acknowledged, and the end is counted", func() bool {
 		text = get(t, api+"/metrics")
-		return sum(t, text, "braid_worker_running_items") == 0 && sum(t, text, "braid_slots_in_use") == 0
+		return sum(t, text, "braid_worker_running_items") == 0 && sum(t, text, "braid_slots_in_use") == 0 && strings.Contains(text, "\nbraid_queries_settled_total{")
 	})
 	for _, c := range []struct {
 		want   float64
@@ -158,7 +158,11 @@ func TestMetricsTellOfAnInterruption(t *testing.T) {
 	if q.State != messages.Interrupted {
 		t.Fatalf("%s: %+v", q.State, q.Stop)
 	}
-	text := get(t, api+"/metrics")
+	var text string
+	testkit.Until(t, "all that was in hand is told", func() bool {
+		text = get(t, api+"/metrics")
+		return sum(t, text, "braid_worker_running_items") == 0 && strings.Contains(text, "\nbraid_queries_settled_total{")
+	})
 	saw := sim.Counters()
 	for _, c := range []struct {
 		want   float64
