@@ -134,10 +134,24 @@ down: ## stop the containers; their volumes stay
 compose: ## check docker-compose.yml, with docker compose where it is installed
 	@if docker compose version >/dev/null 2>&1; then \
 		docker compose config --quiet && echo "docker compose accepts the file"; \
+	elif command -v docker-compose >/dev/null; then \
+		old=$$(mktemp .compose-XXXXXX.yml); trap 'rm -f "$$old"' EXIT; \
+		sed -e '/^name:/d' -e '/^    env_file:/,/required:/d' docker-compose.yml >"$$old"; \
+		docker-compose --file "$$old" config --quiet && echo "docker-compose accepts the file, but for what only newer ones know (name, env_file)"; \
 	else \
 		echo "docker compose is not installed; the Go test alone checks the file"; \
 	fi
 	go test -run 'Compose|Dockerfile|NATSServer' ./internal/archtest
+
+.PHONY: alerts
+alerts: ## check the alerts and run their tests, with promtool where it is installed
+	@if command -v promtool >/dev/null; then \
+		promtool check rules deploy/prometheus/alerts.yml && promtool test rules deploy/prometheus/alerts_test.yml && \
+		promtool check config --syntax-only deploy/prometheus/prometheus.yml; \
+	else \
+		echo "promtool is not installed; the Go test alone checks the alerts"; \
+	fi
+	go test -run 'Alert|Dashboard|Autoscaling|Table' ./internal/metrics
 
 .PHONY: clean
 clean: ## remove what was built

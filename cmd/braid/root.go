@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/braidhq/braid/internal/logging"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
@@ -149,7 +150,9 @@ func (a *app) setUp(cmd *cobra.Command) error {
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return usage("--log-level is %q; use debug, info, warn or error", a.logLevel)
 	}
-	a.log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	if a.log, err = logging.New(a.stderr, logging.Text, level); err != nil {
+		return err
+	}
 	if !slices.Contains(progressModes(), a.progress) {
 		return usage("--progress is %q; use %s", a.progress, strings.Join(progressModes(), ", "))
 	}

@@ -55,10 +55,21 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	if err := c.checkDoor(); err != nil {
 		return err
 	}
+	telemetry, err := braid.OpenTelemetry(ctx, braid.TelemetryConfig{
+		Name: "braid-coordinator", Instance: c.id, Version: buildinfo.Version(), Endpoint: c.Endpoint, Ratio: c.TraceRatio, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", daemon.ErrUsage, err)
+	}
+	defer func() {
+		if err := telemetry.Close(ctx); err != nil {
+			log.Warn("the last spans are not sent", "error", err)
+		}
+	}()
 	local, err := braid.OpenCoordinator(ctx, braid.CoordinatorConfig{
 		NATS: braid.NATS(c.nats), Durability: durability, Replicas: c.replicas, MaxStore: int64(c.maxStore), Keep: time.Duration(c.keep),
 		ID: c.id, LeaseTTL: c.leaseTTL, InFlight: c.inFlight,
-		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Version: buildinfo.Version(), Log: log,
+		Definitions: braid.Definitions{Dir: c.servicesDir, Base: c.serviceURL}, ScratchDir: c.scratchDir, Version: buildinfo.Version(), Log: log, Telemetry: telemetry,
 	})
 	if errors.Is(err, bus.ErrDurability) {
 		return fmt.Errorf("%w: --durability: %w", daemon.ErrUsage, err)

@@ -29,6 +29,6 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.DurationVar(&c.grace, "grace", 20*time.Second, "after a stop, how long chunks in hand may take to finish before they are handed back")
 	flags.Int64Var(&c.holdBack, "hold-back", 0, "units of each quota that this worker never spends, beside what definitions and queries say")
 	flags.StringVar(&c.configDir, "config-dir", "", "folder of credential files that service definitions name")
-	flags.StringVar(&c.health, "health", "", "host:port of /healthz and /readyz (default: none)")
+	flags.StringVar(&c.health, "health", "", "host:port of /healthz, /readyz and /metrics (default: none)")
 	return flags
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/braidhq/braid/internal/buildinfo"
 	"github.com/braidhq/braid/internal/daemon"
@@ -32,10 +33,17 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 	if err != nil {
 		return err
 	}
+	telemetry, err := braid.OpenTelemetry(ctx, braid.TelemetryConfig{
+		Name: "braid-worker", Instance: c.id, Version: buildinfo.Version(), Endpoint: c.Endpoint, Ratio: c.TraceRatio, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", daemon.ErrUsage, err)
+	}
+	defer closing(ctx, log, telemetry)
 	w, err := braid.OpenWorker(ctx, braid.WorkerConfig{
 		NATS: braid.NATS(c.nats),
 		ID:   c.id, Concurrency: c.concurrency, Grace: c.grace, HoldBack: c.holdBack, Getenv: getenv, ConfigDir: c.configDir,
-		Version: buildinfo.Version(), Log: log,
+		Version: buildinfo.Version(), Log: log, Telemetry: telemetry,
 	})
 	if err != nil {
 		return daemon.Stopped(ctx, err)
@@ -48,5 +56,11 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 		return nil
 	}
 	log.Info("working", "worker", w.ID(), "version", buildinfo.Version())
-	return daemon.Told(ctx, log, w.Run, func(ctx context.Context) error { return daemon.Health(ctx, c.health, ready) })
+	return daemon.Told(ctx, log, w.Run, func(ctx context.Context) error { return daemon.Health(ctx, c.health, ready, telemetry.Metrics()) })
+}
+
+func closing(ctx context.Context, log *slog.Logger, t *braid.Telemetry) {
+	if err := t.Close(ctx); err != nil {
+		log.Warn("the last spans are not sent", "error", err)
+	}
 }

@@ -41,8 +41,11 @@ func layers() []layer {
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},
 		{"internal/httpapi", []string{pure}},
+		{"internal/metrics", []string{"pkg/messages", "pkg/service"}},
+		{"internal/tracing", []string{"internal/logging"}},
+		{"internal/logging", nil},
 		{"internal/settings", []string{"pkg/messages", "pkg/strictyaml"}},
-		{"internal/daemon", []string{"internal/settings", "pkg/strictyaml"}},
+		{"internal/daemon", []string{"internal/logging", "internal/settings", "pkg/strictyaml"}},
 		{"internal/buildinfo", nil},
 		{"internal/archtest", nil},
 	}
@@ -67,13 +70,15 @@ func owners() []owner {
 		{"github.com/jackc/", []string{"internal/ledger", "internal/output/postgres"}},
 		{"database/sql", nil},
 		{"net", []string{"internal/bus", "internal/daemon", "internal/fetch", "internal/httpapi", "internal/simulator"}},
-		{"net/http", []string{"internal/daemon", "internal/fetch", "internal/httpapi", "internal/simulator", "internal/webui"}},
+		{"net/http", []string{"internal/daemon", "internal/fetch", "internal/httpapi", "internal/metrics", "internal/simulator", "internal/webui"}},
 		{"os/exec", nil},
 		{"go.yaml.in/yaml/", []string{"pkg/strictyaml"}},
 		{"github.com/spf13/cobra", nil},
 		{"github.com/spf13/pflag", []string{"internal/daemon", "internal/settings"}},
 		{"github.com/vbauerster/", nil},
 		{"github.com/danielgtaylor/huma/", []string{"internal/httpapi"}},
+		{"github.com/prometheus/", []string{"internal/metrics"}},
+		{"go.opentelemetry.io/", []string{"internal/tracing"}},
 	}
 }
 

@@ -12,6 +12,12 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
+// traceHeader is W3C Trace Context's, as the field of OpenTelemetry's semantic conventions for messages.
+const (
+	traceHeader = "traceparent"
+	maxTrace    = 64 // bytes; what is longer is none
+)
+
 // PublishItems queues items. One whose position is queued already is refused by the stream: when what is queued is this very
 // item, that is as good as published, else it is among the refused. When the error is not nil, some may be queued: publishing
 // all of them again is safe.
@@ -24,6 +30,9 @@ func (b *Bus) PublishItems(ctx context.Context, items []*messages.Item) ([]messa
 		}
 		msg := nats.NewMsg(itemSubject(item.Service, item.Query, item.Position))
 		msg.Data = data
+		if item.Trace != "" {
+			msg.Header.Set(traceHeader, item.Trace)
+		}
 		future, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(10*time.Second))
 		if err != nil {
 			return nil, fmt.Errorf("queue position %s of %s: %w", item.Position, item.Query, b.refused(err))
@@ -141,6 +150,9 @@ func (q *Queue) open(msg *nats.Msg, bad func(error)) *Delivery {
 			_ = q.bus.nc.Publish(msg.Reply, []byte("+TERM not an item"))
 		}
 		return nil
+	}
+	if item.Trace = msg.Header.Get(traceHeader); len(item.Trace) > maxTrace {
+		item.Trace = ""
 	}
 	d := &Delivery{Item: item, Delivered: 1, bus: q.bus, reply: msg.Reply}
 	if meta, err := msg.Metadata(); err == nil {

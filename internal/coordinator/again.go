@@ -69,6 +69,7 @@ func (d *driver) decided(p messages.Position, kept bool) {
 // lost takes in that a position's result is gone. A worker may have seen it, and done nothing.
 func (d *driver) lost(p messages.Position) {
 	d.run.Lost(p)
+	d.c.ports.Observer.Lost(d.pinned.definition.Name)
 	d.forget(p)
 	d.again.end(p, d.c.ports.Now())
 }
@@ -89,7 +90,12 @@ func (d *driver) offer(ctx context.Context, batch []*messages.Item) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	refused, err := d.c.ports.Items.PublishItems(ctx, batch)
+	tracing, span := d.traceDispatch(ctx, batch)
+	refused, err := d.c.ports.Items.PublishItems(tracing, batch)
+	span(err)
+	if err == nil {
+		d.c.ports.Observer.Dispatched(batch[0].Service, len(batch)-len(refused))
+	}
 	for _, r := range refused {
 		d.refused(r)
 	}

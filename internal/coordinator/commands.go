@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,26 @@ func (c *Coordinator) Submit(ctx context.Context, spec *query.Spec) (*messages.Q
 
 // SubmitAs is Submit by somebody who is known. What is submitted again under the same key is the query that there is: it is given with an
 // error that wraps query.ErrRepeated. Another spec under the same key is an error that wraps query.ErrKeyReused.
-func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
+func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (q *messages.Query, err error) {
+	if by.Trace == "" {
+		var span func(error, ...slog.Attr)
+		ctx, span = c.ports.Tracer.Start(ctx, "submit", slog.String("service", spec.Service), slog.String("collection", spec.Collection))
+		defer func() {
+			switch {
+			case q == nil:
+				span(err)
+			case errors.Is(err, query.ErrRepeated):
+				span(nil, slog.String("query", q.ID), slog.Bool("repeated", true))
+			default:
+				span(err, slog.String("query", q.ID), slog.Int("chunks", q.Chunks))
+			}
+		}()
+		by.Trace = c.ports.Tracer.Parent(ctx)
+	}
+	return c.submitAs(ctx, spec, by)
+}
+
+func (c *Coordinator) submitAs(ctx context.Context, spec *query.Spec, by messages.Submission) (*messages.Query, error) {
 	var digestAsked string
 	if by.Key != "" {
 		var err error
@@ -77,6 +97,7 @@ func (c *Coordinator) SubmitAs(ctx context.Context, spec *query.Spec, by message
 	case err != nil:
 		return nil, fmt.Errorf("submit: %w", err)
 	}
+	c.ports.Observer.Submitted(q.Service)
 	c.log.Info("submitted", "query", q.ID, "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
 	return q, nil
 }

@@ -59,6 +59,8 @@ type Ports struct {
 	NewID       func() string // ids of queries
 	Now         func() time.Time
 	Log         *slog.Logger
+	Observer    Observer // nil: nobody listens
+	Tracer      Tracer   // nil: nothing is traced
 }
 
 // Coordinator accepts commands, and leads queries while Run runs. It is safe for concurrent use.
@@ -76,7 +78,7 @@ type Coordinator struct {
 
 // New makes a coordinator.
 func New(cfg Config, ports Ports) (*Coordinator, error) {
-	cfg = cfg.withDefaults()
+	cfg, ports = cfg.withDefaults(), ports.withDefaults()
 	if err := messages.CheckName(cfg.ID); err != nil {
 		return nil, fmt.Errorf("coordinator id: %w", err)
 	}
@@ -129,8 +131,11 @@ func (c *Coordinator) leadUnder(ctx context.Context, slot *lease.Slot) {
 	leading, done := slot.Context(ctx)
 	defer done()
 	c.log.Info("leading", "generation", slot.Generation())
+	c.ports.Observer.Leads(true)
+	defer c.ports.Observer.Leads(false)
 	// Told at once: what was begun takes its time to end.
 	lost := context.AfterFunc(leading, func() {
+		c.ports.Observer.Leads(false)
 		if errors.Is(context.Cause(leading), lease.ErrLost) {
 			c.log.Warn("no longer leading: the leader's slot is lost", "error", context.Cause(leading))
 		}

@@ -292,6 +292,7 @@ func (d *driver) tick(ctx context.Context) error {
 			return errStalled
 		}
 		d.stalled = true
+		d.c.ports.Observer.Stalled(d.pinned.definition.Name)
 		d.log.Warn("no news for long; publishing again what is outstanding", "items", len(d.items))
 		d.lastNews = now
 		again := make([]*messages.Item, 0, len(d.items))
@@ -380,8 +381,12 @@ func (d *driver) settle(ctx context.Context, action resume.Action) error {
 	if action.State == messages.Complete {
 		d.tidy(ctx)
 	}
-	d.log.Info("settled", "state", action.State)
-	return d.superseded(ctx, d.save(ctx, action.State, action.Stop))
+	err := d.save(ctx, action.State, action.Stop)
+	if err == nil {
+		d.log.Info("settled", "state", action.State)
+		d.c.ports.Observer.Settled(d.at.query.Service, action.State, action.Stop != nil && action.Stop.Kind == messages.StopBreaker)
+	}
+	return d.superseded(ctx, err)
 }
 
 // tidy removes the parts and pages of attempts that never became a result, such as those of workers that were killed. Every position

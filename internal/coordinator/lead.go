@@ -164,6 +164,7 @@ func (c *Coordinator) giveUp(ctx context.Context, s seen, cause error) (seen, er
 	if err != nil {
 		return s, err
 	}
+	c.ports.Observer.Settled(q.Service, q.State, false)
 	return seen{id: s.id, query: &q, revision: revision, old: s.old}, c.ports.Items.PurgeItems(ctx, q.Service, q.ID)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/braidhq/braid/internal/logging"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -37,6 +38,8 @@ type Common struct {
 	Config      string
 	LogLevel    string
 	LogFormat   string
+	Endpoint    string  // of an OpenTelemetry collector; empty: nothing is traced
+	TraceRatio  float64 // of the traces that begin here
 	Healthcheck bool
 	Version     bool
 }
@@ -49,6 +52,8 @@ func (c *Common) Flags(name string, stderr io.Writer) *pflag.FlagSet {
 	flags.StringVar(&c.Config, "config", "", "YAML file of settings; every flag --some-name is a key some_name, and a variable BRAID_SOME_NAME")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&c.LogFormat, "log-format", "json", "json or text")
+	flags.StringVar(&c.Endpoint, "otlp-endpoint", "", "base URL of an OpenTelemetry collector for traces, such as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nothing is traced)")
+	flags.Float64Var(&c.TraceRatio, "trace-ratio", 1, "of the traces that begin here, how many are kept: 0 to 1")
 	flags.BoolVar(&c.Healthcheck, "healthcheck", false, "ask the daemon that runs with these settings how it is, and exit 0 or 1")
 	flags.BoolVar(&c.Version, "version", false, "print the version")
 	settings.OnlyFlags(flags, "healthcheck", "version")
@@ -84,7 +89,16 @@ func (c *Common) Parse(flags *pflag.FlagSet, args []string, getenv func(string) 
 	if _, err := settings.Apply(flags, getenv, file); err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
+	c.Endpoint = Endpoint(c.Endpoint, getenv)
 	return nil
+}
+
+// Endpoint is where traces are sent: as it is set, else as OpenTelemetry's own variables say.
+func Endpoint(set string, getenv func(string) string) string {
+	if set != "" || strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return set
+	}
+	return getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
 // Logger makes the daemon's log. The error wraps ErrUsage.
@@ -93,14 +107,11 @@ func (c *Common) Logger(stderr io.Writer) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return nil, fmt.Errorf("%w: --log-level is %q; use debug, info, warn or error", ErrUsage, c.LogLevel)
 	}
-	opts := &slog.HandlerOptions{Level: level}
-	switch c.LogFormat {
-	case "json":
-		return slog.New(slog.NewJSONHandler(stderr, opts)), nil
-	case "text":
-		return slog.New(slog.NewTextHandler(stderr, opts)), nil
+	log, err := logging.New(stderr, c.LogFormat, level)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --log-format: %w", ErrUsage, err)
 	}
-	return nil, fmt.Errorf("%w: --log-format is %q; use json or text", ErrUsage, c.LogFormat)
+	return log, nil
 }
 
 // Exit tells a person how the daemon ended, and gives its exit code.
@@ -139,8 +150,9 @@ func (s *Shown) Error() string { return s.Err.Error() }
 func (s *Shown) Unwrap() error { return s.Err }
 
 // Health serves at address until ctx ends: GET /healthz is 200 as long as the process answers, and GET /readyz while check gives
-// nil, else 503, with the reason where the error is Shown. An empty address serves nothing.
-func Health(ctx context.Context, address string, check func(context.Context) error) error {
+// nil, else 503, with the reason where the error is Shown. GET /metrics is the handler's, where there is one. An empty address serves
+// nothing.
+func Health(ctx context.Context, address string, check func(context.Context) error, metrics http.Handler) error {
 	if address == "" {
 		<-ctx.Done()
 		return nil
@@ -164,6 +176,9 @@ func Health(ctx context.Context, address string, check func(context.Context) err
 		}
 		_, _ = io.WriteString(w, "ok\n") // likewise
 	})
+	if metrics != nil {
+		mux.Handle("GET /metrics", metrics)
+	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 8 << 10}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

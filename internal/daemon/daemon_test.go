@@ -154,7 +154,7 @@ func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- daemon.Health(ctx, address, check) }()
+	go func() { ended <- daemon.Health(ctx, address, check, nil) }()
 	for err := daemon.Ask(t.Context(), address); err != nil; err = daemon.Ask(t.Context(), address) {
 		select {
 		case err := <-ended:
@@ -189,7 +189,7 @@ func TestADaemonTellsHowItIsUntilItIsStopped(t *testing.T) {
 func TestHealthWithoutAnAddressWaitsForTheEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := daemon.Health(ctx, "", nil); err != nil {
+	if err := daemon.Health(ctx, "", nil, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,7 +200,7 @@ func TestAnAddressThatIsTakenIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if err := daemon.Health(t.Context(), listener.Addr().String(), nil); err == nil || !strings.Contains(err.Error(), "another address") {
+	if err := daemon.Health(t.Context(), listener.Addr().String(), nil, nil); err == nil || !strings.Contains(err.Error(), "another address") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -259,5 +259,43 @@ func TestAStopIsTold(t *testing.T) {
 	stopping, stopped := strings.Index(told.String(), "stopping"), strings.Index(told.String(), "msg=stopped")
 	if err != nil || stopping < 0 || stopped < stopping {
 		t.Errorf("%v; the log says:\n%s", err, told.String())
+	}
+}
+
+func TestTheLogHasNoSecret(t *testing.T) {
+	for _, format := range []string{"json", "text"} {
+		var out strings.Builder
+		c := daemon.Common{LogLevel: "info", LogFormat: format}
+		log, err := c.Logger(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Warn("connect", "error", errors.New("dial nats://braid:hunter2@nats:4222"), "token", "hunter2")
+		if strings.Contains(out.String(), "hunter2") || !strings.Contains(out.String(), "nats:4222") {
+			t.Errorf("%s", out.String())
+		}
+	}
+}
+
+func TestTheEndpointOfTracesIsSetOrOpenTelemetrys(t *testing.T) {
+	for name, c := range map[string]struct {
+		args        []string
+		environment map[string]string
+		want        string
+	}{
+		"nothing":            {nil, nil, ""},
+		"a flag":             {[]string{"--otlp-endpoint=http://a:1"}, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b:2"}, "http://a:1"},
+		"our variable":       {nil, map[string]string{"BRAID_OTLP_ENDPOINT": "http://a:1", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://b:2"}, "http://a:1"},
+		"theirs":             {nil, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b:2"}, "http://b:2"},
+		"theirs, turned off": {nil, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b:2", "OTEL_SDK_DISABLED": "true"}, ""},
+		"no traces":          {nil, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b:2", "OTEL_TRACES_EXPORTER": "none"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var common daemon.Common
+			flags := common.Flags("x", io.Discard)
+			if err := common.Parse(flags, c.args, func(name string) string { return c.environment[name] }); err != nil || common.Endpoint != c.want {
+				t.Errorf("%q, %v; want %q", common.Endpoint, err, c.want)
+			}
+		})
 	}
 }

@@ -22,6 +22,9 @@ type Config struct {
 	// Saw is told of each answer, before it is judged: its URL without a secret, its status, and its headers with the
 	// secrets that were sent hidden. Nil: nobody is.
 	Saw func(url string, status int, header http.Header)
+	// Trace begins the span of a request that is sent, to a URL without a secret; end takes the status of the answer, 0 when there was
+	// none, and what went wrong with the connection. Nothing of the trace is sent. Nil: nothing is traced.
+	Trace func(ctx context.Context, method, url string) (_ context.Context, end func(status int, err error))
 	// Transport is shared by the clients of one service and comes from NewTransport. Nil: a pool of this client's own.
 	Transport *http.Transport
 	// Room bounds the memory for bodies of all clients that share it. Nil: each body has the bound of its definition alone.
@@ -31,6 +34,11 @@ type Config struct {
 func (c Config) withDefaults(d *service.Definition) Config {
 	if c.Credentials == nil {
 		c.Credentials = func(service.Credential) (string, bool, error) { return "", false, nil }
+	}
+	if c.Trace == nil {
+		c.Trace = func(ctx context.Context, _, _ string) (context.Context, func(int, error)) {
+			return ctx, func(int, error) {}
+		}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

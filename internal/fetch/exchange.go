@@ -58,6 +58,9 @@ func (e *exchange) hop(ctx context.Context) (page service.Page, redirect string,
 	if err != nil {
 		return service.Page{}, "", err
 	}
+	ctx, span := e.client.cfg.Trace(ctx, e.request.Method, e.request.URL)
+	status := 0
+	defer func() { span(status, err) }()
 	e.watch.connect()
 	e.metered.Requests++
 	response, err := e.client.cfg.Transport.RoundTrip(r)
@@ -66,6 +69,7 @@ func (e *exchange) hop(ctx context.Context) (page service.Page, redirect string,
 	}
 	e.watch.connected()         // on a transport that tells of no connections too
 	defer response.Body.Close() //nolint:errcheck // what was needed of it was read
+	status = response.StatusCode
 	e.told(response)
 	e.metered.Readings = e.client.definition.ReadQuotas(response.Header, nil, e.client.cfg.Now())
 	return e.answer(ctx, response)

@@ -94,6 +94,7 @@ func (a *api) watchQuery(ctx context.Context, in *watchInput) (*huma.StreamRespo
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
+		defer a.subscribed()()
 		stream(w, r, reader, (*feed.Event).ID)
 	}}, nil
 }
@@ -106,6 +107,7 @@ func (a *api) watchQueries(ctx context.Context, in *Behind) (*huma.StreamRespons
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer reader.Close()
 		r, w := humago.Unwrap(ctx)
+		defer a.subscribed()()
 		stream(w, r, reader, (*feed.Event).Through)
 	}}, nil
 }

@@ -76,6 +76,7 @@ func overLoopback(r *http.Request) bool {
 func routed(mux *http.ServeMux, door func(w http.ResponseWriter, r *http.Request, pattern string, next http.Handler)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)
+		matched(r.Context(), pattern)
 		if pattern != "" {
 			door(w, r, pattern, mux)
 			return

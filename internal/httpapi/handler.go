@@ -16,6 +16,10 @@ type Config struct {
 	Log     *slog.Logger // nil: nothing is logged
 	Access  *Access      // who may do what; nil: everybody may do everything
 	Audit   *Audit       // where changes and refusals are written down; nil: in Log alone
+	Metrics http.Handler // serves GET /metrics; nil: there is no such route
+	Observe Observe      // nil: nobody listens
+	// Subscribed is called when somebody begins to follow events, and what it returns when they have left; nil: nobody counts.
+	Subscribed func() (left func())
 }
 
 func (c Config) withDefaults() Config {
@@ -28,6 +32,9 @@ func (c Config) withDefaults() Config {
 	if c.Audit == nil {
 		c.Audit = &Audit{log: c.Log, now: time.Now}
 	}
+	if c.Subscribed == nil {
+		c.Subscribed = func() func() { return func() {} }
+	}
 	return c
 }
 
@@ -38,6 +45,8 @@ type api struct {
 	log     *slog.Logger
 	version string
 	heavy   chan struct{} // has one for each request that costs much
+
+	subscribed func() (left func())
 
 	access     *Access // nil: the server knows no tokens
 	audit      *Audit
@@ -51,7 +60,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	mux := http.NewServeMux()
 	a := &api{
 		huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, version: cfg.Version, heavy: make(chan struct{}, maxHeavy),
-		access: cfg.Access, audit: cfg.Audit, rules: rules(cfg.Access),
+		access: cfg.Access, audit: cfg.Audit, rules: rules(cfg.Access), subscribed: cfg.Subscribed,
 	}
 	a.routeQueries()
 	a.routeEvents()
@@ -62,9 +71,12 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeStorage()
 	a.routeHealth()
 	a.routeProblems()
+	if cfg.Metrics != nil {
+		mux.Handle("GET "+metricsPath, cfg.Metrics)
+	}
 	a.routeWhoami()
 	a.routeSessions(mux)
 	a.routeDescription()
 	a.nameOperations()
-	return watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit)))))
+	return observed(cfg.Observe, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
 }

@@ -25,7 +25,7 @@ const retryAfter = 2
 // turns a panic into a problem. It logs no query string and no header: they hold what people ask.
 func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
+		ctx, start := r.Context(), time.Now()
 		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
 		visit := &visit{requestID: requestID(r), answer: answer}
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, visit))
@@ -53,8 +53,15 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 			if isPoll(r) && answer.status < http.StatusBadRequest && !cut {
 				tell = log.Debug
 			}
-			tell("request", "request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
-				"status", answer.status, "duration", time.Since(start), "cut", cut)
+			line := []any{
+				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
+				"status", answer.status, "duration", time.Since(start), "cut", cut,
+			}
+			if trace := traceOf(ctx); trace != "" {
+				line = append(line, "trace_id", trace)
+			}
+			tell("request", line...)
+			outcome(ctx, answer.status)
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
@@ -71,7 +78,7 @@ func isPoll(r *http.Request) bool {
 	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
 	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath || isLiveView(r.URL.Path)
-	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1
+	return r.URL.Path == metricsPath || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1
 }
 
 // answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.

@@ -43,14 +43,14 @@ type chunk struct {
 
 const maxWalks = 4 // of one run of an item, when its cursors keep going
 
-func newChunk(in *intake, d Delivery) *chunk {
+func newChunk(in *intake, d Delivery, log *slog.Logger) *chunk {
 	item := d.Item()
 	// What lay here while the process was stopped comes as if for the first time, when others may have had it since.
 	stale := in.worker.ports.Now().Sub(item.Dispatched) >= in.unheard()
 	return &chunk{
 		in: in, w: in.worker, item: item, delivery: d, again: stale || d.InDoubt() || item.Recheck || item.Run > 1,
 		looked: in.worker.ports.Now(),
-		log:    in.worker.log.With("query", item.Query, "position", item.Position),
+		log:    log,
 		header: messages.ResultHeader{
 			V: messages.Version, Query: item.Query, Run: item.Run, Position: item.Position,
 			Worker: in.worker.cfg.ID, Started: in.worker.ports.Now(), Uncounted: d.Redelivered(),
@@ -134,6 +134,8 @@ func (c *chunk) commitSplit(ctx context.Context) error {
 
 // store commits a result. stored: it is this one, and not one that was there first.
 func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHeader) (stored bool, err error) {
+	ctx, span := c.w.ports.Tracer.Start(ctx, "commit", slog.String("outcome", string(h.Outcome)), slog.Int64("rows", h.Rows))
+	defer func() { span(err, slog.Bool("stored", stored)) }()
 	h.Finished, h.Generation, h.Sent = c.w.ports.Now(), c.held, c.requests
 	ctx, cancel := context.WithTimeout(ctx, c.w.cfg.Commit)
 	defer cancel()
@@ -149,6 +151,7 @@ func (c *chunk) store(ctx context.Context, result Result, h *messages.ResultHead
 	case err != nil:
 		return false, fmt.Errorf("commit: %w", err)
 	}
+	c.w.ports.Observer.Stored(c.item.Service, h)
 	return true, nil
 }
 
@@ -172,6 +175,7 @@ func (c *chunk) release(ctx context.Context) {
 		return
 	}
 	c.slot = nil
+	c.w.ports.Observer.SlotLeft(c.item.Service)
 	c.releases.Go(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()

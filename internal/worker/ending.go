@@ -26,6 +26,28 @@ var (
 	errSplit = errors.New("the chunk is too large and is split")
 )
 
+// How an item ends, for those who count.
+const (
+	endingDone        = "done"        // it has a result
+	endingInterrupted = "interrupted" // that is told, and a later run takes it up
+	endingDropped     = "dropped"     // nobody asks for it any more
+	endingHandedBack  = "handed_back" // the worker stops, and the queue has it again
+	endingLeft        = "left"        // the store could not be told: it comes again
+)
+
+func endingOf(err error) string {
+	_, stopped := errors.AsType[*interrupted](err)
+	switch {
+	case err == nil:
+		return endingDone
+	case stopped:
+		return endingInterrupted
+	case errors.Is(err, errDropped):
+		return endingDropped
+	}
+	return endingLeft
+}
+
 // lostWalk asks for the walk to begin again: nobody can go on with it.
 type lostWalk struct {
 	status int // HTTP status, 0 when it was not the service that said so

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -180,31 +181,59 @@ func (in *intake) handBack(d Delivery) {
 // handle runs one item and sees to its end.
 func (in *intake) handle(work context.Context, d Delivery) {
 	item := d.Item()
-	log := in.worker.log.With("query", item.Query, "position", item.Position)
-	log.Debug("item taken", "redelivered", d.Redelivered(), "run", item.Run)
+	work, span := in.span(work, d)
+	log := in.logOf(work, item)
+	log.Debug("item taken", "redelivered", d.Redelivered())
 	in.worker.busy.add(1)
 	defer in.worker.busy.add(-1)
+	in.worker.ports.Observer.ItemTaken(in.service, d.Redelivered())
+	ending := endingLeft
+	defer func() { in.worker.ports.Observer.ItemEnded(in.service, ending) }()
 	alive := in.keepAlive(d)
-	err := newChunk(in, d).runWatched(work, d.Deliveries())
+	c := newChunk(in, d, log)
+	err := c.runWatched(work, d.Deliveries())
+	ends := endingOf(err)
+	span(err, slog.String("ending", ends), slog.Int("requests", c.requests))
 	if stopped, ok := errors.AsType[*interrupted](err); ok {
-		err = in.tell(work, stopped.message)
+		if err = in.tell(work, stopped.message); err == nil {
+			in.worker.ports.Observer.Interrupted(in.service, stopped.message.Kind)
+		}
 	} else if errors.Is(err, errDropped) {
 		err = nil
 	}
 	// Not before that is told: without a sign of life the item would be given to another worker meanwhile.
 	alive()
 	if err == nil {
-		log.Debug("item done")
+		ending = ends
+		log.Debug("item done", "ending", ending)
 		if err = d.Done(work); err != nil {
 			log.Warn("item not acknowledged; it comes again and is found done", "error", err)
 		}
 		return
 	}
 	if errors.Is(context.Cause(work), ErrStopping) {
+		ending = endingHandedBack
 		in.handBack(d)
 		return
 	}
 	log.Warn("item left for another try", "error", err)
+}
+
+// span begins the span of an item in this worker's hands, in the trace that the item is of.
+func (in *intake) span(ctx context.Context, d Delivery) (context.Context, func(error, ...slog.Attr)) {
+	item, tracer := d.Item(), in.worker.ports.Tracer
+	return tracer.Start(tracer.Join(ctx, item.Trace), "chunk",
+		slog.String("query", item.Query), slog.Int("run", item.Run), slog.String("position", string(item.Position)),
+		slog.String("service", item.Service), slog.String("worker", in.worker.cfg.ID), slog.Int("deliveries", d.Deliveries()))
+}
+
+// logOf is the log of an item's run.
+func (in *intake) logOf(ctx context.Context, item *messages.Item) *slog.Logger {
+	log := in.worker.log.With("query", item.Query, "run", item.Run, "position", item.Position, "service", item.Service)
+	if id := traceID(in.worker.ports.Tracer.Parent(ctx)); id != "" {
+		log = log.With("trace_id", id)
+	}
+	return log
 }
 
 // tell stores an interruption. It is given up when the store stays away for as long as a result would wait for it: then the item

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/braidhq/braid/pkg/messages"
@@ -15,7 +16,9 @@ import (
 const maxRefusals = 20 // short quota waits that one page may cost before the item is given up
 
 // page fetches one page, trying again as the policy allows. Between tries no slot is held.
-func (c *chunk) page(ctx context.Context, at service.Walk) (service.Page, error) {
+func (c *chunk) page(ctx context.Context, at service.Walk) (_ service.Page, err error) {
+	ctx, span := c.w.ports.Tracer.Start(ctx, "page", slog.Int("page", at.Pages))
+	defer func() { span(err) }()
 	budget := retry.NewBudget(c.up.Retry, retry.Repeatable, c.w.ports.Now(), c.w.ports.Rand)
 	doubted := false // an answer that decodes and is wrong has been asked for again
 	for try, refusals := 1, 0; ; try++ {
@@ -116,10 +119,12 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 	c.header.Requests++
 	c.unpaged++
 	c.requests++
+	covered, span := c.w.ports.Tracer.Start(covered, "attempt", slog.Int("try", try))
 	sent := c.w.ports.Now()
 	c.sent = sent
 	at.Again, c.denial = c.chargeAgain, nil
 	page, err := c.up.Adapter.FetchPage(covered, c.item.Task, at)
+	metered := meteredOf(page, err)
 	c.book(page, err)
 	took := c.w.ports.Now().Sub(sent)
 	c.took = took
@@ -156,7 +161,17 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 		record.Class, record.Status = string(answer.Class), answer.Status
 	}
 	c.w.recorder.add(c.item, record)
+	c.w.ports.Observer.Requested(c.item.Service, &record, max(1, metered.Requests))
+	span(err, slog.String("class", record.Class), slog.Int64("bytes", record.Bytes))
 	return page, err
+}
+
+// meteredOf is what a call says of itself.
+func meteredOf(page service.Page, err error) service.Metered {
+	if answer, ok := errors.AsType[*service.ResponseError](err); ok {
+		return answer.Metered
+	}
+	return page.Metered
 }
 
 // ready returns nil when a request may be sent now: the query runs, the gate is open, and a slot is held.
@@ -184,6 +199,7 @@ func (c *chunk) ready(ctx context.Context) error {
 		}
 		if c.slot != nil {
 			c.slot = nil
+			c.w.ports.Observer.SlotLeft(c.item.Service)
 			return errLost
 		}
 		if err := c.acquire(ctx); err != nil {
@@ -213,7 +229,8 @@ func (c *chunk) acquire(ctx context.Context) error {
 		c.in.slots.Ramp(time.Now().Add(-before.Sub(opened))) // the gate's time is the store's, the slots' is this process's
 	}
 	slot, err := c.slotWhileWanted(ctx)
-	c.header.SlotWait += c.w.ports.Now().Sub(before)
+	waited := c.w.ports.Now().Sub(before)
+	c.header.SlotWait += waited
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -221,6 +238,7 @@ func (c *chunk) acquire(ctx context.Context) error {
 		return fmt.Errorf("acquire a slot: %w", err)
 	}
 	c.slot = slot
+	c.w.ports.Observer.SlotTaken(c.item.Service, waited)
 	return nil
 }
 
@@ -249,7 +267,8 @@ func (c *chunk) closeGate(ctx context.Context, answer *service.ResponseError) er
 	if err != nil {
 		return fmt.Errorf("close the gate of %s: %w", c.item.Service, err)
 	}
-	c.log.Warn("quota refused; the service's gate is closed", "service", c.item.Service, "until", gate.Until, "message", answer.Message)
+	c.w.ports.Observer.GateClosed(c.item.Service)
+	c.log.Warn("quota refused; the service's gate is closed", "until", gate.Until, "message", answer.Message)
 	return nil
 }
 

@@ -59,6 +59,8 @@ type Ports struct {
 	Rand      retry.Rand    // of backoff; safe for concurrent use
 	Now       func() time.Time
 	Log       *slog.Logger
+	Observer  Observer // nil: nobody listens
+	Tracer    Tracer   // nil: nothing is traced
 }
 
 // Worker runs items of all services that have a queue.
@@ -83,6 +85,12 @@ func New(cfg Config, ports Ports) (*Worker, error) {
 	if cfg.HoldBack < 0 {
 		return nil, fmt.Errorf("hold-back is %d; use 0 or more", cfg.HoldBack)
 	}
+	if ports.Observer == nil {
+		ports.Observer = unobserved{}
+	}
+	if ports.Tracer == nil {
+		ports.Tracer = untraced{}
+	}
 	log := ports.Log.With("worker", cfg.ID)
 	w := &Worker{
 		cfg: cfg, ports: ports, log: log, board: newBoard(),
@@ -100,6 +108,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer cut(nil)
 	background, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
+
+	defer w.ports.Observer.Begun(w.cfg.Concurrency)()
 
 	var parts errgroup.Group
 	parts.Go(func() error { return w.watchRecords(background) })

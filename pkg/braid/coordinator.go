@@ -30,6 +30,7 @@ type CoordinatorConfig struct {
 	NamedAdapters   map[string]Adapter // by the name that definitions give; all coordinators have the same ones
 	Version         string             // of this build, for manifests
 	Log             *slog.Logger
+	Telemetry       *Telemetry // nil: nothing is told
 }
 
 // OpenCoordinator connects a coordinator. Its Run leads; the commands work without it too, when another process leads. The
@@ -54,7 +55,8 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 		b.Close()
 		return nil, err
 	}
-	return &Local{engine: c, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir}, nil
+	cfg.Telemetry.watch(b)
+	return &Local{engine: c, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir, telemetry: cfg.Telemetry}, nil
 }
 
 func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {
@@ -70,12 +72,14 @@ func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator
 	if cfg.Definitions.Library == nil {
 		cfg.Definitions.Library = service.NewLibrary()
 	}
-	return coordinator.New(coordinator.Config{
-		ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, DefaultInFlight: cfg.DefaultInFlight, Keep: cfg.Keep, Version: cfg.Version,
-	}, coordinator.Ports{
+	ports := coordinator.Ports{
 		Queries: b, Catalogue: b, Items: b, Results: b, Services: b, Quotas: b, Workers: b, Glances: b, Boards: b,
 		Names: cfg.Definitions, Definitions: cfg.Definitions, Library: cfg.Definitions.Library,
 		Adapters: planning(cfg.NamedAdapters), Leader: b.Leader(), Scratch: scratch.In(cfg.ScratchDir),
 		NewID: queryID, Now: b.Now, Log: cfg.Log,
-	})
+	}
+	cfg.Telemetry.onCoordinator(&ports)
+	return coordinator.New(coordinator.Config{
+		ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, InFlight: cfg.InFlight, DefaultInFlight: cfg.DefaultInFlight, Keep: cfg.Keep, Version: cfg.Version,
+	}, ports)
 }

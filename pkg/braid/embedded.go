@@ -36,6 +36,7 @@ type EmbeddedConfig struct {
 	ConfigDir       string
 	Version         string
 	Log             *slog.Logger
+	Telemetry       *Telemetry // nil: nothing is told
 }
 
 // Embedded is NATS, a coordinator and workers in this process.
@@ -88,12 +89,13 @@ func (e *Embedded) connect(ctx context.Context) error {
 	}
 	engine, err := newCoordinator(b, CoordinatorConfig{
 		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, DefaultInFlight: e.cfg.DefaultInFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
-		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log,
+		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log, Telemetry: e.cfg.Telemetry,
 	})
 	if err != nil {
 		return err
 	}
-	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch")}
+	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry}
+	e.cfg.Telemetry.watch(b)
 	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {
 		b, err := e.join(ctx, fmt.Sprintf("worker %d", i))
@@ -102,7 +104,8 @@ func (e *Embedded) connect(ctx context.Context) error {
 		}
 		w, err := newWorker(b, WorkerConfig{
 			Concurrency: e.cfg.Concurrency, Grace: e.cfg.Grace, Getenv: e.cfg.Getenv, ConfigDir: e.cfg.ConfigDir,
-			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log, room: room, library: e.cfg.Definitions.Library,
+			Version: e.cfg.Version, NamedAdapters: e.cfg.NamedAdapters, Log: e.cfg.Log, Telemetry: e.cfg.Telemetry,
+			room: room, library: e.cfg.Definitions.Library,
 		})
 		if err != nil {
 			return err

@@ -54,6 +54,7 @@ type Local struct {
 	assets     bus.AssetConfig
 	log        *slog.Logger
 	scratchDir string
+	telemetry  *Telemetry
 }
 
 var _ Coordinator = (*Local)(nil)

@@ -69,8 +69,10 @@ func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
 func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 	shelf := output.NewShelf(l.scratchDir, time.Now)
 	hub := feed.New(l.bus, cfg.Log)
-	handler := httpapi.New(httpapi.Config{Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit},
-		httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}, Feed: hub, Leader: l.bus.LeaderName})
+	handler := httpapi.New(httpapi.Config{
+		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
+		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(), Subscribed: l.telemetry.Subscribed,
+	}, httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}, Feed: hub, Leader: l.bus.LeaderName})
 	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, log: cfg.Log}
 }
 

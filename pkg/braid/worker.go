@@ -28,6 +28,7 @@ type WorkerConfig struct {
 	ConfigDir     string                     // folder of credential files
 	Version       string                     // shown to people
 	Log           *slog.Logger
+	Telemetry     *Telemetry // nil: nothing is told
 
 	room    *fetch.Room      // shared by the workers of one process; nil: its own
 	library *service.Library // likewise; nil: none beside what it has open itself
@@ -63,6 +64,7 @@ func OpenWorker(ctx context.Context, cfg WorkerConfig) (*Worker, error) {
 		b.Close()
 		return nil, err
 	}
+	cfg.Telemetry.connected(b)
 	return &Worker{engine, b, cfg.ID}, nil
 }
 
@@ -109,15 +111,17 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 			})
 		},
 		connect: func(c *service.Collection, t *http.Transport) (service.Adapter, error) {
-			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: b.Now, UserAgent: "braid/" + cfg.Version, Room: cfg.room})
+			return fetch.New(c, fetch.Config{Transport: t, Credentials: secrets.Resolve, Now: b.Now, UserAgent: "braid/" + cfg.Version, Room: cfg.room, Trace: cfg.Telemetry.request()})
 		},
 	}
-	return worker.New(worker.Config{
-		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace, HoldBack: cfg.HoldBack,
-	}, worker.Ports{
+	ports := worker.Ports{
 		Queues: workerQueues{b, cfg.Log}, Results: workerResults{b}, Records: spokenTo{b, fetchers, cfg.Log}, Quotas: b, Upstreams: ups, Leases: b.Leases(),
 		NewID: rand.Text, Rand: globalRand{}, Now: b.Now, Log: cfg.Log,
-	})
+	}
+	cfg.Telemetry.onWorker(&ports)
+	return worker.New(worker.Config{
+		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace, HoldBack: cfg.HoldBack,
+	}, ports)
 }
 
 // globalRand is the runtime's generator, which is safe for concurrent use.

@@ -28,6 +28,7 @@ type Item struct {
 	MaxRows    int64           `json:"max_rows,omitempty"`  // rows after which the walk may end; 0: all
 	HoldBack   int64           `json:"hold_back,omitempty"` // requests of a quota that the query never spends
 	Allowance  int             `json:"allowance,omitempty"` // requests that may be sent for the item before it is given back; 0: any number
+	Trace      string          `json:"-"`                   // W3C traceparent, which travels in the header of the message; empty: it is not traced
 }
 
 // Validate reports the first field that is missing or out of bounds.

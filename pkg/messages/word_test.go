@@ -264,6 +264,9 @@ func note(v reflect.Value, name string, all, set map[string]bool) {
 		return
 	}
 	for field, value := range v.Fields() {
+		if field.Tag.Get("json") == "-" {
+			continue // it is not in the form that is written
+		}
 		path := v.Type().Name() + "." + field.Name
 		all[path] = true
 		set[path] = set[path] || !value.IsZero()
