@@ -122,6 +122,11 @@ build: deps ## build static binaries into dist/ (PLATFORM=linux/arm64)
 	CGO_ENABLED=0 GOOS=$(word 1,$(subst /, ,$(PLATFORM))) GOARCH=$(word 2,$(subst /, ,$(PLATFORM))) \
 		go build -trimpath -buildvcs=auto -ldflags='-s -w' -o dist/ ./cmd/...
 
+.PHONY: man
+man: ## write the man pages into dist/man and the same text into docs/cli
+	go run ./cmd/braid man --dir dist/man
+	go test ./cmd/braid -run TestTheManual -update
+
 .PHONY: up
 up: ## start NATS, Postgres, a coordinator and two workers in containers; the API is http://127.0.0.1:8080, to be read at /docs
 	docker compose up --build --detach --wait

@@ -8,9 +8,14 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
-// stopAtOnce has a second signal end the process at once, with the shortest word of how to go on. What is stored is safe however a
-// process ends. It holds until the session is closed.
+// stopAtOnce has a second signal end the process at once, with the shortest word of how to go on. What is stored is
+// safe however a process ends.
 func (s *session) stopAtOnce(id string, last *messages.Status) {
+	s.onSecond(func() { s.app.atOnce(id, last) })
+}
+
+// onSecond has a second signal end the process at once, after a last word. It holds until the session is closed.
+func (s *session) onSecond(last func()) {
 	if s.second != nil {
 		return
 	}
@@ -18,7 +23,7 @@ func (s *session) stopAtOnce(id string, last *messages.Status) {
 	signal.Notify(s.second, os.Interrupt, syscall.SIGTERM)
 	go func(second <-chan os.Signal) { // ends with the session, or ends the process
 		if _, again := <-second; again {
-			s.app.atOnce(id, last)
+			last()
 			os.Exit(exitInterrupted)
 		}
 	}(s.second)

@@ -17,6 +17,8 @@ func (a *app) coverageCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "coverage [ID] [-o FILE]", Short: "Tell what came of each value that a query asks for",
+		Example: `  braid coverage
+  braid coverage k7f2c3aa -o coverage.csv`,
 		Long: "Tells for each list of values that the query divides, such as sites, how many have rows, of how many the service said that there is\n" +
 			"nothing, and how many were not fetched. With -o all values are written as csv, with the columns parameter, value, state and rows:\n\n" +
 			"  rows         it has rows, and nothing of it is missing\n" +

@@ -34,9 +34,10 @@ const (
 func (a *app) demoCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Show the whole in under a minute, offline: a quota pause, a resume, and a table that is the same as without",
-		Args:  cobra.NoArgs,
+		Use:     "demo",
+		Example: "  braid demo",
+		Short:   "Show the whole in under a minute, offline: a quota pause, a resume, and a table that is the same as without",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), dir)
 		},
@@ -87,7 +88,20 @@ func (a *app) demo(ctx context.Context, dir string) (err error) {
 	return a.judge(limited, free)
 }
 
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
+// say tells how the demo goes: on stdout, or beside it where that is for JSON.
+func (a *app) say(format string, args ...any) {
+	out := a.stdout
+	if a.json {
+		out = a.stderr
+	}
+	fmt.Fprintf(out, format+"\n", args...)
+}
+
+// demoCheck is a promise, and whether the demo saw it held.
+type demoCheck struct {
+	Promise string `json:"promise"`
+	Held    bool   `json:"held"`
+}
 
 // demoResult is what one run of the demo came to.
 type demoResult struct {
@@ -239,12 +253,14 @@ func (a *app) judge(limited, free *demoResult) error {
 	row(fmt.Sprintf("ideal: ⌈%d/%d⌉ × %d × %d ms", chunks, demoCap, pages, demoLatency.Milliseconds()), "", span(ideal))
 	a.say("")
 	var failed bytes.Buffer
+	var checks []demoCheck
 	check := func(what string, held bool) {
 		verdict := "held"
 		if !held {
 			verdict = "BROKEN"
 			fmt.Fprintf(&failed, "broken: %s\n", what)
 		}
+		checks = append(checks, demoCheck{what, held})
 		a.say("%-66s %s", what, verdict)
 	}
 	check("both parquet tables are the same, byte for byte", limited.sums[".parquet"] == free.sums[".parquet"])
@@ -255,6 +271,12 @@ func (a *app) judge(limited, free *demoResult) error {
 	missing := int64(chunks*pages) - limited.answered
 	check(fmt.Sprintf("after the pause only the %d pages that were missing were asked for", missing),
 		limited.seen.OK-limited.answered == missing)
+	if a.json {
+		told := map[string]any{"message_type": "summary", "checks": checks, "tables": []string{limited.parquet, limited.csv}, "requests": limited.seen.Requests, "pauses": limited.pauses}
+		if err := a.printJSON(told); err != nil {
+			return err
+		}
+	}
 	if failed.Len() > 0 {
 		return &exitError{code: exitIncomplete, err: errors.New(failed.String())}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/internal/output/postgres"
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
@@ -41,14 +42,22 @@ type summary struct {
 }
 
 func (a *app) printJSON(v any) error {
+	a.jsonTold = true
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false) // URLs stay as they are
 	return enc.Encode(v)
 }
 
-func (a *app) line(label, format string, args ...any) {
-	fmt.Fprintf(a.stderr, "%-8s %s\n", label, fmt.Sprintf(format, args...))
+// sum tells how a query stands at the end: with --json on stdout, and with --progress json on stderr too.
+func (a *app) sum(s summary) error {
+	if a.progress == "json" {
+		fmt.Fprintln(a.stderr, jsonText(s))
+	}
+	if !a.json {
+		return nil
+	}
+	return a.printJSON(s)
 }
 
 // resumeHint is the exact command that goes on with a query.
@@ -65,8 +74,15 @@ func (a *app) exportHint(id string) string { return "braid results " + id + " -o
 
 // whereHint are the flags with which another command finds the same queries.
 func (a *app) whereHint() string {
-	if a.server != "" {
+	switch {
+	case a.server != "" && a.origins["server"] == settings.FromContext && a.picked.from == settings.FromFile:
+		return "" // the selected context
+	case a.server != "" && a.origins["server"] == settings.FromContext:
+		return " --context " + a.picked.name
+	case a.server != "":
 		return " --server " + a.server
+	case (a.picked.from == settings.FromFlag || a.picked.from == settings.FromEnv) && a.selectedContext() != "":
+		return " --context " + thisMachine
 	}
 	if home, err := userDir(a.getenv, "XDG_DATA_HOME", ".local/share"); err != nil || home != a.dataDir {
 		return " --data-dir " + quoteArg(a.dataDir)
@@ -93,10 +109,8 @@ func (a *app) notComplete(s *messages.Status, asked bool) error {
 	for _, step := range a.nextSteps(q) {
 		a.line(step.label, "%s", step.text)
 	}
-	if a.json {
-		if err := a.printJSON(summary{MessageType: "summary", Query: q, Progress: p, Continue: a.resumeHint(q, stoppedForQuota(q))}); err != nil {
-			return err
-		}
+	if err := a.sum(summary{MessageType: "summary", Query: q, Progress: p, Continue: a.resumeHint(q, stoppedForQuota(q))}); err != nil {
+		return err
 	}
 	return &exitError{code: code, err: errors.New(string(q.State)), said: true}
 }
@@ -304,12 +318,12 @@ func (a *app) described(s *messages.Status, outputs []written, p *proof) error {
 	case empty:
 		a.line("empty", "%s", nothingThere(s.Query))
 	}
-	if a.json {
+	if a.json || a.progress == "json" {
 		told := summary{MessageType: "summary", Query: s.Query, Progress: s.Progress, Outputs: outputs, LimitReached: limitReached(s.Query, s.Progress), Broken: broken}
 		if p != nil {
 			told.CoverageFile, told.ManifestFile = p.coverageFile, p.manifestFile
 		}
-		if err := a.printJSON(told); err != nil {
+		if err := a.sum(told); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/braidhq/braid/internal/bus"
@@ -98,17 +97,44 @@ func is(err error, targets ...error) bool {
 	return false
 }
 
+// exitEvent is the last word of a command that did not end with 0: with --json on stdout, unless something else stands there
+// already, and with --progress json on stderr.
+type exitEvent struct {
+	MessageType string    `json:"message_type"` // exit_error
+	Code        int       `json:"code"`
+	Message     string    `json:"message"`
+	Problems    []problem `json:"problems,omitempty"` // of a query or a definition, each by itself
+}
+
+// ended tells people and programs how a command ended that did not end well.
+func (a *app) ended(code int, err error) {
+	event := exitEvent{"exit_error", code, strings.TrimSpace(err.Error()), nil}
+	if placed, ok := errors.AsType[*placedError](err); ok {
+		event.Problems = problemsOf(placed.problems.list)
+	} else if several, ok := errors.AsType[strictyaml.Errors](err); ok {
+		event.Problems = problemsOf(several)
+	}
+	if a.progress == "json" {
+		fmt.Fprintln(a.stderr, jsonText(event))
+	} else {
+		a.complain(err)
+	}
+	if a.json && !a.jsonTold {
+		_ = a.printJSON(event) // stdout may be what failed
+	}
+}
+
 // complain tells a person what went wrong, each problem on a line of its own.
-func complain(w io.Writer, err error) {
+func (a *app) complain(err error) {
 	var own *exitError
 	if errors.As(err, &own) && own.said {
 		return
 	}
 	for i, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") {
-		label := "error    "
+		label := "error"
 		if i > 0 {
-			label = "         "
+			label = ""
 		}
-		fmt.Fprintln(w, label+line)
+		fmt.Fprintln(a.stderr, a.labelled(label, line))
 	}
 }

@@ -14,6 +14,8 @@ import (
 func (a *app) failedCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "failed [ID]", Short: "List the chunks of a query that have failed, with what they ask for", Args: cobra.MaximumNArgs(1),
+		Example: `  braid failed
+  braid failed k7f2c3aa --json`,
 		Long: `Lists the chunks that have failed in the query's present run: position, class of the failure, HTTP status, requests that were
 sent for it, what it asks for and what went wrong. Of the class split are those that the service refused as too large, that are
 recorded as split, and that this version cannot divide. Nothing is asked of the service.`,

@@ -53,7 +53,7 @@ func (s *session) follow(ctx context.Context, id string) (*messages.Status, erro
 			if errors.Is(context.Cause(ctx), errEnginesEnded) {
 				return last, errEnginesEnded
 			}
-			return s.stop(ctx, id, last)
+			return s.stop(ctx, id, last, bar)
 		}
 	}
 }
@@ -110,13 +110,13 @@ func settled(q *messages.Query) bool {
 }
 
 // stop ends an embedded query because this process was asked to end. A query on a server goes on.
-func (s *session) stop(ctx context.Context, id string, last *messages.Status) (*messages.Status, error) {
+func (s *session) stop(ctx context.Context, id string, last *messages.Status, bar progress) (*messages.Status, error) {
 	if s.embedded == nil {
 		return last, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
-	s.app.line("\nstopping", "requests in flight may finish; once more Ctrl-C stops at once, and nothing complete is lost either way")
+	bar.tell(s.app.stopping())
 	s.stopAtOnce(id, last)
 	if err := s.embedded.Interrupt(ctx, id, "this process was asked to stop"); err != nil {
 		return last, err

@@ -42,7 +42,7 @@ const givenHelp = `Without a file the query is given by flags:
 `
 
 // flags adds those that are the query itself.
-func (g *given) flags(a *app, cmd *cobra.Command) {
+func (g *given) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&g.service, "service", "", "ask this service, instead of a query file")
 	flags.StringVar(&g.collection, "collection", "", "which of the service's collections")
@@ -56,7 +56,6 @@ func (g *given) flags(a *app, cmd *cobra.Command) {
 	flags.StringVar(&g.save, "save-query", "", "write the query to this `FILE` too; one that is there is not replaced")
 	names := []string{"service", "collection", "set", "sites", "prefix", "select", "zone", "max-chunks", "max-rows", "save-query"}
 	settings.OnlyFlags(flags, names...)
-	a.completeNames(cmd)
 }
 
 // used names a flag that makes sense without a query file only; empty when there is none.

@@ -11,6 +11,7 @@ func (a *app) manifestCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "manifest [ID] [-o FILE]", Short: "Prove a query's table: what was asked, each request that brought rows, and their digests",
+		Example: "  braid manifest k7f2c3aa -o manifest.json",
 		Long: "Gives as JSON what a table is made of, to cite and to check: the query with its values, the service and the SHA-256 of its\n" +
 			"definition, the fingerprint of the plan, the columns with their units, and for each chunk the request, its pages with time, status,\n" +
 			"rows and the SHA-256 of the rows, and the worker that fetched it. No credential is in it. Nothing is asked of the service.\n\n" +

@@ -27,6 +27,14 @@ func count(n int64, noun string) string {
 	return thousands(n) + " " + noun + "s"
 }
 
+// plural is a noun behind a number that is written already.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
 // moment writes a time as the user's clock shows it, with the clock's distance from UTC.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
 

@@ -21,7 +21,10 @@ func (a *app) planCommand() *cobra.Command {
 	k := new(asked)
 	var exit bool
 	cmd := &cobra.Command{
-		Use:   "plan [QUERY.yaml]",
+		Use: "plan [QUERY.yaml]",
+		Example: `  braid plan daily-flow.yaml
+  braid plan daily-flow.yaml --json
+  braid plan --service usgs-waterdata --collection daily --sites sites.csv --set parameter_code=00060 --set time=2020-01-01/2020-12-31`,
 		Short: "Show what a query would do and cost; nothing is sent",
 		Long: `Checks a query completely and shows what it would cost: chunks, requests, quota and time. Nothing is sent.
 
@@ -39,7 +42,7 @@ With --exit-code the command ends with the code that a run would most probably e
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.prepare(cmd, args, k)
 			if err != nil {
-				return a.refused(err)
+				return err
 			}
 			if err := a.checkEmbedded(); err != nil {
 				return err
@@ -55,11 +58,11 @@ With --exit-code the command ends with the code that a run would most probably e
 				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
 			if err := a.feedPlan(cmd.Context(), p); err != nil {
-				return a.refused(err)
+				return err
 			}
 			plan, err := a.plan(cmd, p.spec)
 			if err != nil {
-				return a.refused(p.place(err))
+				return p.place(err)
 			}
 			if p.spec.Since != nil {
 				a.line("note", "since: this is what a first run asks for; one that goes on from a complete run asks only for what is younger")
@@ -88,7 +91,7 @@ func (a *app) plan(cmd *cobra.Command, spec *query.Spec) (*messages.PlanSummary,
 		cfg.Quotas = func() ([]messages.QuotaStanding, messages.Unknown) { return a.standings(cmd.Context()) }
 		return braid.Plan(cfg, spec)
 	}
-	client, err := braid.NewClient(a.server)
+	client, err := a.client()
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type asked struct {
 	wait   bool
 	full   bool // asks for all, whatever the query's since could go on from
 	spend  spending
+	remote bool // a server keeps the table, and nothing is written here
 }
 
 func (k *asked) flags(a *app, cmd *cobra.Command) {
@@ -30,10 +31,15 @@ func (k *asked) flags(a *app, cmd *cobra.Command) {
 	flags.StringArrayVarP(&k.out, "output", "o", nil, "file to write, in place of one that is there, instead of the query's own outputs; - is stdout; may be given several times")
 	flags.StringVar(&k.format, "format", "", "format of the output: parquet, csv, jsonl, arrow, geojson (default: by the file's ending)")
 	a.tableOnlyFlagOn(flags)
-	flags.BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
-	k.spend.flags(flags, "stop after this many requests, resumable (default: any number)")
 	a.postgresFlagsOn(flags)
-	k.given.flags(a, cmd)
+	k.queryFlags(cmd, "stop after this many requests, resumable (default: any number)")
+}
+
+// queryFlags are those of what is asked, wherever its table goes.
+func (k *asked) queryFlags(cmd *cobra.Command, budget string) {
+	cmd.Flags().BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
+	k.spend.flags(cmd.Flags(), budget)
+	k.given.flags(cmd)
 }
 
 // prepared is a query that has passed all checks that need no planning.
@@ -69,7 +75,9 @@ func (a *app) prepare(cmd *cobra.Command, args []string, k *asked) (*prepared, e
 		return nil, err
 	}
 	p := &prepared{query: q, resolved: resolved, spec: q.Spec(resolved.Values), collection: collection, wait: k.wait}
-	p.targets = a.targets(q, k.out, k.format, found)
+	if !k.remote {
+		p.targets = a.targets(q, k.out, k.format, found)
+	}
 	if len(k.out) > 0 { // they stand in place of the query's own
 		q.Outputs = nil
 		for _, t := range p.targets {

@@ -66,17 +66,3 @@ func problemsOf(list strictyaml.Errors) []problem {
 	}
 	return all
 }
-
-// refused prints the problems of a query as JSON too, where JSON is asked for.
-func (a *app) refused(err error) error {
-	placed, isPlaced := errors.AsType[*placedError](err)
-	several, ok := errors.AsType[strictyaml.Errors](err)
-	if isPlaced {
-		several, ok = placed.problems.list, true
-	}
-	if !a.json || !ok {
-		return err
-	}
-	event := map[string]any{"message_type": "exit_error", "code": exitUsage, "problems": problemsOf(several)}
-	return errors.Join(err, a.printJSON(event))
-}

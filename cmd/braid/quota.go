@@ -17,6 +17,7 @@ import (
 func (a *app) quotaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "quota [POOL]", Short: "Show what is left of the quota pools that queries have spent", Args: cobra.MaximumNArgs(1),
+		Example: "  braid quota",
 		Long: `Shows what is left of each quota pool that queries of this data directory, or of the server, have spent: as far as they
 know, and as the services said. Nothing is asked of a service.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,7 +86,7 @@ func (a *app) standings(ctx context.Context) ([]messages.QuotaStanding, messages
 		return nil, "the data directory cannot be read just now"
 	}
 	list, err := s.Quotas(ctx)
-	if err := errors.Join(err, s.close()); err != nil {
+	if err := errors.Join(err, s.close(ctx)); err != nil {
 		return nil, "the accounts of quotas cannot be read just now"
 	}
 	return list.Quotas, ""

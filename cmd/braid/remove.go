@@ -10,6 +10,7 @@ import (
 func (a *app) removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rm ID", Short: "Remove a query with all that was kept of it", Args: cobra.ExactArgs(1),
+		Example: "  braid rm k7f2c3aa",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
 				// What is gone is gone: the first letters of an id are not enough.

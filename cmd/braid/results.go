@@ -21,6 +21,9 @@ func (a *app) resultsCommand() *cobra.Command {
 	var partial, finalName bool
 	cmd := &cobra.Command{
 		Use: "results [ID] -o FILE", Short: "Write a query's table again, in any format, without any request",
+		Example: `  braid results k7f2c3aa -o daily-flow.parquet
+  braid results -o - --format csv | head
+  braid results k7f2c3aa --partial -o so-far.csv`,
 		Long: `Writes the table of a complete query, or with --partial what there is of another one.
 
 A partial table goes to NAME.partial.ENDING when its name would be that of the query's own output; --final-name writes it

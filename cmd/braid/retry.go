@@ -15,8 +15,9 @@ func (a *app) retryCommand() *cobra.Command {
 		return s.Retry(ctx, id, again)
 	}}
 	cmd := &cobra.Command{
-		Use:   "retry ID --failed",
-		Short: "Run the failed chunks of a query again, and nothing else",
+		Use:     "retry ID --failed",
+		Example: "  braid retry k7f2c3aa --failed",
+		Short:   "Run the failed chunks of a query again, and nothing else",
 		Long: `Runs again only the chunks that have failed, as braid failed lists them, and writes the table if the query is complete then.
 braid resume runs them too, with all else that has no result.
 

@@ -34,11 +34,19 @@ type app struct {
 	config      string
 	dataDir     string
 	server      string
+	here        string // URL of the braid up of the data directory, where that is the server
+	context     string
+	tokenFile   string
+	caFile      string
+	color       string
+	picked      picked // the context that counts
 	servicesDir string
 	serviceURL  map[string]string
 	logLevel    string
 	progress    string
 	json        bool
+	trouble     error // with the settings, of doctor
+	jsonTold    bool  // something is on stdout as JSON
 	failOnEmpty bool
 	into        intoPostgres // of the flags
 	tableOnly   bool
@@ -70,38 +78,56 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	code := exitCode(ctx, err)
 	if err != nil {
-		complain(stderr, err)
+		a.ended(code, err)
 	}
-	return exitCode(ctx, err)
+	return code
 }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "braid",
 		Short: "Run one logical query over a quota-limited HTTP service to one finished table",
+		Example: `  braid demo
+  braid plan daily-flow.yaml
+  braid run daily-flow.yaml -o flow.parquet
+  braid up`,
 		Long: `Braid divides a query into chunks, runs them without ever exceeding the service's concurrency cap or
 quota, keeps what is complete through every interruption, and writes one finished table.
 
 ` + exitHelp,
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setUp(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			err := a.setUp(cmd)
+			if err != nil && isWithin(cmd, "doctor") { // it is there to tell what is wrong
+				a.trouble, err = err, nil
+			}
+			return err
+		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; see %s --help", settings.FlagError(err), cmd.CommandPath())
+		return usage("%w%s; see %s --help", settings.FlagError(err), nearestFlag(cmd, err), cmd.CommandPath())
 	})
 	versionFlag(root)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings file (default: braid/config.yaml in the user's config folder)")
 	flags.StringVar(&a.dataDir, "data-dir", "", "folder that keeps queries and their results (default: braid in the user's data folder)")
 	flags.StringVar(&a.server, "server", "", "URL of a coordinator to use instead of this process")
+	flags.StringVar(&a.context, "context", "", "context whose server is used; local: none (default: the selected one)")
+	flags.StringVar(&a.tokenFile, "token-file", "", "file with the token that the server wants")
+	flags.StringVar(&a.caFile, "ca-file", "", "file of certificates that the server's is to be signed by (default: the system's)")
+	settings.NotInFile(flags, "context")
 	flags.StringVar(&a.servicesDir, "services-dir", "", "folder of service definitions (default: braid/services in the user's config folder)")
 	flags.StringToStringVar(&a.serviceURL, "service-url", nil, "base URL of a mirror or simulator: `SERVICE=URL`; no credential is sent there")
 	flags.StringVar(&a.logLevel, "log-level", "error", "what is logged on stderr: debug, info, warn, error")
 	flags.StringVar(&a.progress, "progress", "auto", "progress on stderr: auto, tty, plain, json, quiet")
+	flags.StringVar(&a.color, "color", "auto", "colour on terminals: auto, always, never; NO_COLOR is heeded")
 	flags.BoolVar(&a.json, "json", false, "print JSON on stdout")
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(), a.resultsCommand(), a.coverageCommand(), a.manifestCommand(), a.failedCommand(), a.retryCommand(), a.cancelCommand(),
+		a.upCommand(), a.workersCommand(), a.submitCommand(), a.watchCommand(), a.contextCommand(), a.configCommand(), a.doctorCommand(), a.manCommand(),
 		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.tokenCommand(), a.versionCommand())
+	a.completions(root)
 	wrapArgErrors(root)
 	return root
 }
@@ -118,7 +144,7 @@ func wrapArgErrors(cmd *cobra.Command) {
 	} else if cmd.HasSubCommands() {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("there is no command %q%s; see braid --help", args[0], strictyaml.DidYouMean(args[0], commandNames(cmd)))
+				return usage("there is no command %q%s; see %s --help", args[0], strictyaml.DidYouMean(args[0], commandNames(cmd)), cmd.CommandPath())
 			}
 			return nil
 		}
@@ -127,6 +153,21 @@ func wrapArgErrors(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		wrapArgErrors(sub)
 	}
+}
+
+// nearestFlag names the flag that was meant, where one was given that there is not.
+func nearestFlag(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	near := strictyaml.Nearest(unknown.GetSpecifiedName(), names)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean --%s?", near)
 }
 
 func commandNames(cmd *cobra.Command) []string {
@@ -139,12 +180,21 @@ func commandNames(cmd *cobra.Command) []string {
 
 // setUp resolves settings: flag, environment, settings file, default.
 func (a *app) setUp(cmd *cobra.Command) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd || cmd.Name() == cobra.ShellCompNoDescRequestCmd {
+		return nil // a completion settles what it needs, and complains of nothing
+	}
 	file, err := a.settingsFile(cmd)
 	if err != nil {
 		return &exitError{code: exitUsage, err: err}
 	}
-	if a.origins, err = settings.Apply(cmd.Flags(), a.getenv, file); err != nil {
+	if a.picked, err = a.pickContext(cmd); err != nil {
+		return err
+	}
+	if a.origins, err = settings.Apply(cmd.Flags(), a.hidden(a.picked), a.picked.file, file); err != nil {
 		return &exitError{code: exitUsage, err: err}
+	}
+	if a.picked.name == "" && (a.picked.from == settings.FromFlag || a.picked.from == settings.FromEnv) {
+		a.server = "" // --context local, whatever the settings file says
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
@@ -153,8 +203,8 @@ func (a *app) setUp(cmd *cobra.Command) error {
 	if a.log, err = logging.New(a.stderr, logging.Text, level); err != nil {
 		return err
 	}
-	if !slices.Contains(progressModes(), a.progress) {
-		return usage("--progress is %q; use %s", a.progress, strings.Join(progressModes(), ", "))
+	if err := a.checkWords(); err != nil {
+		return err
 	}
 	if a.dataDir == "" {
 		if a.dataDir, err = userDir(a.getenv, "XDG_DATA_HOME", ".local/share"); err != nil {
@@ -173,6 +223,23 @@ func (a *app) setUp(cmd *cobra.Command) error {
 		}
 	}
 	return a.checkServiceURL()
+}
+
+// checkWords refuses words that settings do not know.
+func (a *app) checkWords() error {
+	for _, w := range []struct {
+		flag, word string
+		known      []string
+	}{{"progress", a.progress, progressModes()}, {"color", a.color, colorModes()}} {
+		if !slices.Contains(w.known, w.word) {
+			did := ""
+			if near := strictyaml.Nearest(w.word, w.known); near != "" {
+				did = fmt.Sprintf("did you mean %q? ", near)
+			}
+			return usage("--%s is %q; %suse %s", w.flag, w.word, did, strings.Join(w.known, ", "))
+		}
+	}
+	return nil
 }
 
 func (a *app) settingsFile(cmd *cobra.Command) (*settings.File, error) {
@@ -299,12 +366,29 @@ func (a *app) lanes() int {
 
 // embeddedFlagsOn adds the flags of commands that run a query in this process, or tell what a run would do.
 func (a *app) embeddedFlagsOn(flags *pflag.FlagSet) {
-	flags.IntVar(&a.embedded.workers, "workers", 2, "workers in this process")
-	flags.IntVar(&a.embedded.concurrency, "concurrency", 32, "most chunks at once in each worker")
+	a.standingFlagsOn(flags)
+	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
+	a.processFlagsOn(flags)
+}
+
+// standingFlagsOn adds the flags of how a query stands at its service.
+func (a *app) standingFlagsOn(flags *pflag.FlagSet) {
 	settings.InFlightVar(flags, &a.embedded.inFlight, "in-flight", "requests in flight at the service, over all workers (default: as query and definition say)")
 	flags.IntVar(&a.embedded.priority, "priority", 0, "while a query has work to give out, those of lower priority at its service get nothing; -10 to 10")
 	flags.IntVar(&a.embedded.weight, "weight", 1, "of the query's share among those of its priority at its service; 1 to 100")
-	flags.StringVar(&a.embedded.listen, "listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
+}
+
+// engineFlagsOn adds the flags of a process that runs whatever is submitted.
+func (a *app) engineFlagsOn(flags *pflag.FlagSet) {
+	settings.InFlightVar(flags, &a.embedded.inFlight, "in-flight", "requests in flight at each service over all workers, whatever queries ask for (default: as they and its definition say)")
+	a.embedded.weight = 1
+	a.processFlagsOn(flags)
+}
+
+// processFlagsOn adds the flags of the server and the workers of this process.
+func (a *app) processFlagsOn(flags *pflag.FlagSet) {
+	flags.IntVar(&a.embedded.workers, "workers", 2, "workers in this process")
+	flags.IntVar(&a.embedded.concurrency, "concurrency", 32, "most chunks at once in each worker")
 	flags.StringVar(&a.embedded.durability, "durability", "", "safe: flush to disk at each write; fast: each second, a power cut may cost the last second's results (default: safe)")
 	flags.BoolVar(&a.embedded.fastSync, "fast-sync", false, "the same as --durability fast")
 	flags.Var(&a.embedded.maxStore, "max-store", "what the results of all queries may take on disk, such as 20GB (default: 80 % of what was free at first)")

@@ -31,7 +31,10 @@ type target struct {
 func (a *app) runCommand() *cobra.Command {
 	k := new(asked)
 	cmd := &cobra.Command{
-		Use:   "run [QUERY.yaml]",
+		Use: "run [QUERY.yaml]",
+		Example: `  braid run daily-flow.yaml
+  braid run daily-flow.yaml --wait -o flow.parquet -o flow.csv
+  braid run --service usgs-waterdata --collection daily --sites sites.csv --set parameter_code=00060 --set time=2020-01-01/2020-12-31 -o flow.parquet --save-query flow.yaml`,
 		Short: "Plan a query, run it and write its table",
 		Long: `Plans the query, runs it with progress on stderr, and writes its table.
 
@@ -44,7 +47,7 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.prepare(cmd, args, k)
 			if err != nil {
-				return a.refused(err)
+				return err
 			}
 			if err := a.checkEmbedded(); err != nil {
 				return err
@@ -55,15 +58,8 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 			if err := a.saveGiven(k, p); err != nil {
 				return err
 			}
-			a.askStanding(p.spec)
-			if err := k.spend.apply(a, p.spec); err != nil {
+			if err := a.askSpec(k, p); err != nil {
 				return err
-			}
-			if err := k.askFull(p.spec); err != nil {
-				return err
-			}
-			if a.waits = k.wait; k.wait {
-				p.spec.Run.OnQuota.WaitUpTo = query.Duration(forever)
 			}
 			return a.runQuery(cmd.Context(), p)
 		},
@@ -188,13 +184,13 @@ func (t *target) check() error {
 func (a *app) runQuery(ctx context.Context, p *prepared) error {
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
 		if err := a.feed(ctx, s, p); err != nil {
-			return a.refused(err)
+			return err
 		}
 		started := time.Now()
 		a.noteTwin(ctx, s, p)
 		q, err := s.Submit(ctx, p.spec)
 		if err != nil {
-			return a.refused(p.place(err))
+			return p.place(err)
 		}
 		a.saveTargets(q.ID, p.targets)
 		a.announce(q)
@@ -261,7 +257,7 @@ func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targ
 	if status.Query.State != messages.Complete {
 		if ctx.Err() != nil && s.embedded == nil {
 			a.line("detached", "the query goes on on the server; no file is written")
-			a.line("continue", "braid results %s -o FILE --server %s", q.ID, a.server)
+			a.line("continue", "braid watch %s%s; then %s", q.ID, a.whereHint(), a.exportHint(q.ID))
 			return &exitError{code: exitInterrupted, err: context.Canceled, said: true}
 		}
 		return a.notComplete(status, ctx.Err() != nil)

@@ -457,7 +457,7 @@ func TestNamesOfServicesAndCollectionsAreCompleted(t *testing.T) {
 		{[]string{"services", "test", "rivers", "--collection", ""}, "levels\ngauges\n"},
 		{[]string{"services", "show", "nowhere", "--collection", ""}, ":4"},
 	} {
-		got := d.run(append([]string{"__complete"}, test.args...)...).mustExit(t, 0).stdout
+		got := d.run(append([]string{"__completeNoDesc"}, test.args...)...).mustExit(t, 0).stdout
 		if !strings.Contains(got, test.want) {
 			t.Errorf("%v gives %q, want %q", test.args, got, test.want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
@@ -18,7 +19,9 @@ import (
 
 func (a *app) servicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "services",
+		Use: "services",
+		Example: `  braid services list
+  braid services show usgs-waterdata --collection daily`,
 		Short: "List, show, check and test service definitions",
 		Long: `A service definition is all that Braid knows about one HTTP service. Definitions are built in, or files NAME.yaml in the
 services folder (--services-dir); a file outranks a built-in definition of its name. These commands look at the
@@ -45,6 +48,7 @@ const builtIn = "built in"
 func (a *app) servicesListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the services that queries can ask", Aliases: []string{"ls"}, Args: cobra.NoArgs,
+		Example: "  braid services list",
 		RunE: func(*cobra.Command, []string) error {
 			var all []listedService
 			for _, name := range a.definitions().Names() {
@@ -122,6 +126,7 @@ func wrapped(text string, width int) []string {
 func (a *app) servicesCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE...", Short: "Check definition files; every problem is told with its line", Args: cobra.MinimumNArgs(1),
+		Example: "  braid services check rivers.yaml",
 		RunE: func(_ *cobra.Command, files []string) error {
 			found := new(problems)
 			var checked []checkedFile
@@ -188,10 +193,16 @@ func (a *app) printChecked(checked []checkedFile) {
 
 func (a *app) servicesShowCommand() *cobra.Command {
 	var collection string
+	var live bool
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show the definition that is in use, or with --collection what can be asked", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeService,
-		RunE: func(_ *cobra.Command, args []string) error {
+		Example: `  braid services show usgs-waterdata
+  braid services show usgs-waterdata --collection daily
+  braid services show usgs-waterdata --live`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if live {
+				return a.serviceStanding(cmd.Context(), args[0])
+			}
 			file, text, err := a.definitions().Text(args[0])
 			if err != nil {
 				return usage("%s", problemText(err))
@@ -215,7 +226,9 @@ func (a *app) servicesShowCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&collection, "collection", "", "tell what can be asked of this collection")
-	a.onlyHere(cmd, "collection")
+	cmd.Flags().BoolVar(&live, "live", false, "tell how it stands at the server, or in the process that has the data directory")
+	cmd.MarkFlagsMutuallyExclusive("live", "collection")
+	settings.OnlyFlags(cmd.Flags(), "collection", "live")
 	return cmd
 }
 

@@ -18,27 +18,20 @@ import (
 	"github.com/braidhq/braid/pkg/service"
 )
 
-// onlyHere marks flags that are no settings, and completes the names of collections.
-func (a *app) onlyHere(cmd *cobra.Command, names ...string) {
-	settings.OnlyFlags(cmd.Flags(), names...)
-	if err := cmd.RegisterFlagCompletionFunc("collection", a.completeCollection); err != nil {
-		panic(err) // the flag is not declared
-	}
-}
-
 func (a *app) servicesTestCommand() *cobra.Command {
 	var collections, set []string
 	var rows int
 	cmd := &cobra.Command{
-		Use:   "test NAME",
-		Short: "Send one small request to each collection and compare the answer with the definition",
+		Use:     "test NAME",
+		Example: "  braid services test usgs-waterdata --collection daily --set monitoring_location_id=USGS-01646500",
+		Short:   "Send one small request to each collection and compare the answer with the definition",
 		Long: `Sends one small request to each collection, or to those that --collection names, and compares the answer with what the
 definition declares: columns, types, the next page, and what is told about the quota. Each request spends quota like
 any other, and none is sent again. Parameters that a collection needs are given by --set; without --collection, those that
 need more are skipped and named.
 
 ` + exitHelp,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeService,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := a.definitions().Open(args[0])
 			if errors.Is(err, braid.ErrUnknownService) {
@@ -59,7 +52,7 @@ need more are skipped and named.
 	flags.StringArrayVar(&collections, "collection", nil, "test this collection; may be given several times (default: all)")
 	flags.StringArrayVar(&set, "set", nil, "a value of a parameter, as `NAME=VALUE`; collections without the parameter go without it")
 	flags.IntVar(&rows, "rows", 0, "most rows to ask for (default 5)")
-	a.onlyHere(cmd, "collection", "set", "rows")
+	settings.OnlyFlags(cmd.Flags(), "collection", "set", "rows")
 	return cmd
 }
 

@@ -26,21 +26,13 @@ type session struct {
 // open connects to the server, or opens the data directory; workers is how many a query will have in this process.
 func (a *app) open(ctx context.Context, workers int) (*session, error) {
 	if a.server != "" {
-		client, err := braid.NewClient(a.server)
+		client, err := a.client()
 		if err != nil {
 			return nil, err
 		}
 		return &session{Coordinator: client, app: a}, nil
 	}
-	durability, err := a.durability()
-	if err != nil {
-		return nil, err
-	}
-	e, err := braid.OpenEmbedded(ctx, braid.EmbeddedConfig{
-		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.operatorsInFlight(), DefaultInFlight: a.defaultInFlight(),
-		Listen: a.embedded.listen, Durability: durability, MaxStore: int64(a.embedded.maxStore), LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
-		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
-	})
+	e, err := a.openEmbedded(ctx, workers)
 	if errors.Is(err, bus.ErrDirInUse) && workers == 0 {
 		// The process that runs a query there can be asked.
 		if client, socketErr := braid.NewSocketClient(a.dataDir); socketErr == nil {
@@ -53,11 +45,24 @@ func (a *app) open(ctx context.Context, workers int) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &session{Coordinator: e, app: a, embedded: e}
 	// This process has the data directory for itself: what another one left running is not running any more.
-	if err := e.Park(ctx); err != nil {
+	if err := s.park(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	return &session{Coordinator: e, app: a, embedded: e}, nil
+	return s, nil
+}
+
+func (a *app) openEmbedded(ctx context.Context, workers int) (*braid.Embedded, error) {
+	durability, err := a.durability()
+	if err != nil {
+		return nil, err
+	}
+	return braid.OpenEmbedded(ctx, braid.EmbeddedConfig{
+		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.operatorsInFlight(), DefaultInFlight: a.defaultInFlight(),
+		Listen: a.embedded.listen, Durability: durability, MaxStore: int64(a.embedded.maxStore), LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
+		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
+	})
 }
 
 // inUse says what the process that has the data directory is doing there, and that it can be asked.
@@ -73,9 +78,18 @@ func (a *app) inUse(ctx context.Context, err error) error {
 		return err
 	}
 	doing := "it runs no query now"
+	url := a.readHouse().URL
+	if url != "" {
+		doing = "it is a braid up, which serves " + url
+	}
 	for _, s := range all {
 		if s.Query.State.Active() || s.Query.ResumesByItself() {
-			doing = fmt.Sprintf("it runs query %s (%s), %d of %s", s.Query.ID, s.Query.Name, s.Progress.Completed, count(int64(s.Query.Chunks), "chunk"))
+			runs := fmt.Sprintf("runs query %s (%s), %d of %s", s.Query.ID, s.Query.Name, s.Progress.Completed, count(int64(s.Query.Chunks), "chunk"))
+			if url != "" {
+				doing += " and " + runs
+			} else {
+				doing = "it " + runs
+			}
 			break
 		}
 	}
@@ -84,11 +98,12 @@ func (a *app) inUse(ctx context.Context, err error) error {
 
 const inUseWait = 2 * time.Second
 
-func (s *session) close() error {
+func (s *session) close(ctx context.Context) error {
 	defer s.forgetSecond()
 	if s.embedded == nil {
 		return nil
 	}
+	s.noteQueries(ctx)
 	return s.embedded.Close()
 }
 
@@ -99,7 +114,7 @@ func (a *app) within(ctx context.Context, workers int, command func(*session) er
 		return err
 	}
 	err = command(s)
-	if closeErr := s.close(); closeErr != nil {
+	if closeErr := s.close(ctx); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("close the data directory: %w", closeErr))
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/internal/simulator"
 )
 
@@ -14,8 +15,9 @@ func (a *app) simulatorCommand() *cobra.Command {
 	var cfg simulator.Config
 	var faultRate float64
 	cmd := &cobra.Command{
-		Use:   "simulator",
-		Short: "Serve fakes of the built-in services on loopback, to try queries without the real ones",
+		Use:     "simulator",
+		Example: "  braid simulator --quota 20 --window 1m",
+		Short:   "Serve fakes of the built-in services on loopback, to try queries without the real ones",
 		Long: `Serves fakes of USGS Water Data, NGWMN, NWDC and a generic open-data service until it is interrupted, with quota, latency
 and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.`,
 		Args: cobra.NoArgs,
@@ -30,7 +32,9 @@ and faults as asked. What it saw is at /_simulator/counters. Run a query on it w
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s%s\n", base, simulator.WaterDataBase)
+			if err := a.printServing(base); err != nil {
+				return err
+			}
 			for _, service := range simulator.Services() {
 				a.line("serving", "braid run QUERY.yaml --service-url %s=%s%s", service.Name, base, service.Base)
 			}
@@ -40,6 +44,7 @@ and faults as asked. What it saw is at /_simulator/counters. Run a query on it w
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&listen, "listen", "127.0.0.1:8089", "loopback address to serve on; port 0 takes a free one")
+	settings.Named(flags, "listen", "simulator-listen") // listen is the port for workers of braid run
 	flags.DurationVar(&cfg.Latency, "latency", 100*time.Millisecond, "wait before each answer")
 	flags.IntVar(&cfg.PageRows, "page-rows", 0, "largest page; 0: 50,000 rows")
 	flags.Int64Var(&cfg.MaxQueryRows, "max-query-rows", 0, "rows above which a request is refused as exceeding server limits; 0: no bound")
@@ -51,4 +56,17 @@ and faults as asked. What it saw is at /_simulator/counters. Run a query on it w
 	flags.Uint64Var(&cfg.Seed, "seed", 1, "decides which requests go wrong")
 	flags.Float64Var(&faultRate, "faults", 0, "share of requests that go wrong: 5xx, cut connections, truncated answers")
 	return cmd
+}
+
+// printServing tells scripts where the services are.
+func (a *app) printServing(base string) error {
+	if !a.json {
+		_, err := fmt.Fprintf(a.stdout, "%s%s\n", base, simulator.WaterDataBase)
+		return err
+	}
+	services := map[string]string{}
+	for _, service := range simulator.Services() {
+		services[service.Name] = base + service.Base
+	}
+	return a.printJSON(map[string]any{"services": services, "counters": base + "/_simulator/counters"})
 }

@@ -12,7 +12,7 @@ func (a *app) outranks(setting string, said bool) bool {
 	switch a.origins[setting] {
 	case settings.FromFlag, settings.FromEnv:
 		return true
-	case settings.FromFile:
+	case settings.FromContext, settings.FromFile:
 		return !said
 	case settings.FromDefault:
 	}

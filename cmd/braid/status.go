@@ -15,6 +15,8 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status [ID]", Short: "Show where a query stands; without an ID the newest", Args: cobra.MaximumNArgs(1),
+		Example: `  braid status
+  braid status k7f2c3aa --json`,
 		Long: `Shows where a query stands; without an ID the newest.
 
 Requests are all that were sent in the query's life, retries and what was fetched again included. "At least" stands before

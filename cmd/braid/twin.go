@@ -27,8 +27,9 @@ func (a *app) noteTwin(ctx context.Context, s *session, p *prepared) {
 		if is, err := same.is(q); err != nil || !is {
 			continue
 		}
-		a.line("note", "query %s asks the same, and %s of its %s are kept: %s goes on with it; this run asks for all anew",
-			q.ID, thousands(int64(status.Progress.Completed)), count(int64(q.Chunks), "chunk"), a.resumeHint(q, false))
+		a.line("note", "query %s asks the same, and %s of its %s are kept; this run asks for all anew",
+			q.ID, thousands(int64(status.Progress.Completed)), count(int64(q.Chunks), "chunk"))
+		a.line("instead", "%s goes on with it", a.resumeHint(q, false))
 		return
 	}
 }

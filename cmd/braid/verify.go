@@ -16,6 +16,8 @@ func (a *app) verifyCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "verify [ID]", Short: "Check every stored result of a query, or of all, against its digest",
+		Example: `  braid verify
+  braid verify k7f2c3aa`,
 		Long: `Reads every stored result of the query, with its pages, and of those that it goes on from, and checks length and digest.
 Without an ID it does so for all queries: damage in one file of the store hits whatever queries have results there. No
 table is made, and nothing is asked of the service. What is lost or damaged is pending again, and the query interrupted:

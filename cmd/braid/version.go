@@ -26,6 +26,7 @@ func versionFlag(root *cobra.Command) {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  braid version",
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return a.printJSON(map[string]string{"version": buildinfo.Version(), "go": runtime.Version()})

@@ -1,6 +1,6 @@
-// Package settings fills flags that were not given on the command line: from the environment, then from a YAML file, else
-// they keep their default. Every flag --some-name can be set as BRAID_SOME_NAME and as some_name. The package reads
-// neither the environment nor files itself.
+// Package settings fills flags that were not given on the command line: from the environment, then from YAML files, else
+// they keep their default. Every flag --some-name can be set as BRAID_SOME_NAME and as some_name, unless it was given
+// another name by Named. The package reads neither the environment nor files itself.
 package settings
 
 import (
@@ -26,6 +26,7 @@ type Origin string
 const (
 	FromFlag    Origin = "flag"
 	FromEnv     Origin = "environment"
+	FromContext Origin = "context"
 	FromFile    Origin = "file"
 	FromDefault Origin = "default"
 )
@@ -33,7 +34,19 @@ const (
 // File is a settings file: key → values as text.
 type File struct {
 	Name   string
+	Origin Origin // of what it sets: FromFile, unless changed
 	values map[string][]string
+}
+
+// Has tells whether the file gives a value to a key.
+func (f *File) Has(key string) bool { return f != nil && len(f.values[key]) > 0 }
+
+// Text is the value of a key that takes one; empty when there is none.
+func (f *File) Text(key string) string {
+	if !f.Has(key) {
+		return ""
+	}
+	return f.values[key][0]
 }
 
 // ParseFile reads a settings file. known are the keys that may stand in it; an unknown one is an error with its line and
@@ -43,7 +56,7 @@ func ParseFile(name string, data []byte, known []string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Name: name, values: map[string][]string{}}
+	f := &File{Name: name, Origin: FromFile, values: map[string][]string{}}
 	if kind := doc.Root().Kind(); kind != strictyaml.Mapping && kind != strictyaml.Null {
 		doc.Root().Fail("the file is %s; write one setting a line, as key: value", kind)
 	}
@@ -76,19 +89,52 @@ func textOf(item strictyaml.Node) string {
 	return item.Text()
 }
 
-const onlyFlag = "command line only"
+// Marks of flags, in their annotations.
+const (
+	onlyFlag  = "command line only"
+	notInFile = "command line and environment only"
+	ownName   = "name as a setting"
+)
 
 // OnlyFlags marks flags that ask the program for something once, such as --version. They are no settings: neither the
 // environment nor a file gives them. A BRAID_VERSION that somebody set for another purpose does no harm.
 func OnlyFlags(flags *pflag.FlagSet, names ...string) {
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if slices.Contains(names, flag.Name) {
-			flag.Annotations = map[string][]string{onlyFlag: nil}
+			mark(flag, onlyFlag)
 		}
 	})
 }
 
-func isSetting(flag *pflag.Flag) bool {
+// NotInFile marks flags that the environment may give, and a file may not: those that say which file counts.
+func NotInFile(flags *pflag.FlagSet, names ...string) {
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if slices.Contains(names, flag.Name) {
+			mark(flag, notInFile)
+		}
+	})
+}
+
+// Named gives a flag another name as a setting, where commands have flags of one name that mean different things.
+func Named(flags *pflag.FlagSet, flag, setting string) { mark(flags.Lookup(flag), ownName, setting) }
+
+func mark(flag *pflag.Flag, as string, values ...string) {
+	if flag.Annotations == nil {
+		flag.Annotations = map[string][]string{}
+	}
+	flag.Annotations[as] = values
+}
+
+// NameOf is a flag's name as a setting: that of Named, or its own.
+func NameOf(flag *pflag.Flag) string {
+	if name := flag.Annotations[ownName]; len(name) == 1 {
+		return name[0]
+	}
+	return flag.Name
+}
+
+// IsSetting tells whether anything but the command line can give the flag.
+func IsSetting(flag *pflag.Flag) bool {
 	_, only := flag.Annotations[onlyFlag]
 	return !only && flag.Name != "help"
 }
@@ -98,8 +144,8 @@ func isSetting(flag *pflag.Flag) bool {
 func Keys(flags *pflag.FlagSet) []string {
 	var keys []string
 	flags.VisitAll(func(flag *pflag.Flag) {
-		if isSetting(flag) && flag.Name != "config" {
-			keys = append(keys, Key(flag.Name))
+		if _, barred := flag.Annotations[notInFile]; IsSetting(flag) && !barred && flag.Name != "config" {
+			keys = append(keys, Key(NameOf(flag)))
 		}
 	})
 	slices.Sort(keys)
@@ -112,23 +158,26 @@ func Key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 // Variable is the name of a flag's setting in the environment.
 func Variable(flag string) string { return "BRAID_" + strings.ToUpper(Key(flag)) }
 
-// Apply fills the flags that were not given. A variable that is empty or blank says nothing. file may be nil. It returns where each flag's value came from. The error
-// names the variable or the file's key, and never shows a value.
-func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[string]Origin, error) {
+// Apply fills the flags that were not given. A variable that is empty or blank says nothing. files are the strongest first,
+// and may be nil. It returns where each flag's value came from. The error names the variable or the file's key, and never
+// shows a value.
+func Apply(flags *pflag.FlagSet, getenv func(string) string, files ...*File) (map[string]Origin, error) {
 	origins := map[string]Origin{}
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
+		variable, key := Variable(NameOf(flag)), Key(NameOf(flag))
+		file := slices.IndexFunc(files, func(f *File) bool { return f.Has(key) })
 		switch {
 		case flag.Changed:
 			origins[flag.Name] = FromFlag
-		case !isSetting(flag):
+		case !IsSetting(flag):
 			origins[flag.Name] = FromDefault
-		case strings.TrimSpace(getenv(Variable(flag.Name))) != "":
+		case strings.TrimSpace(getenv(variable)) != "":
 			origins[flag.Name] = FromEnv
-			errs = append(errs, set(flags, flag, []string{inVariable(flag, getenv)}, Variable(flag.Name)))
-		case file != nil && len(file.values[Key(flag.Name)]) > 0:
-			origins[flag.Name] = FromFile
-			errs = append(errs, set(flags, flag, file.values[Key(flag.Name)], file.Name+": "+Key(flag.Name)))
+			errs = append(errs, set(flags, flag, []string{inVariable(flag, getenv(variable))}, variable))
+		case file >= 0:
+			origins[flag.Name] = files[file].Origin
+			errs = append(errs, set(flags, flag, files[file].values[key], files[file].Name+": "+key))
 		default:
 			origins[flag.Name] = FromDefault
 		}
@@ -137,8 +186,7 @@ func Apply(flags *pflag.FlagSet, getenv func(string) string, file *File) (map[st
 }
 
 // inVariable gives the value of a flag's variable. White space around it belongs to a text, and to nothing else.
-func inVariable(flag *pflag.Flag, getenv func(string) string) string {
-	value := getenv(Variable(flag.Name))
+func inVariable(flag *pflag.Flag, value string) string {
 	if strings.HasPrefix(flag.Value.Type(), "string") {
 		return value
 	}

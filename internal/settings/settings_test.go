@@ -234,3 +234,53 @@ func FuzzParseFile(f *testing.F) {
 		}
 	})
 }
+
+// A context is a file beside the settings file, and stronger than it.
+func TestTheStrongestFileCounts(t *testing.T) {
+	var v values
+	flags := flagsOf(&v)
+	parse := func(name, text string) *settings.File {
+		f, err := settings.ParseFile(name, []byte(text), settings.Keys(flags))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	strong := parse("context.yaml", "listen_on: context:1\n")
+	strong.Origin = settings.FromContext
+	weak := parse("braid.yaml", "listen_on: file:1\nslots: 9\n")
+	origins, err := settings.Apply(flags, env(nil), strong, nil, weak)
+	if err != nil || v.Listen != "context:1" || origins["listen-on"] != settings.FromContext || v.Slots != 9 || origins["slots"] != settings.FromFile {
+		t.Errorf("%+v from %v, %v", v, origins, err)
+	}
+	if !strong.Has("listen_on") || strong.Has("slots") || strong.Text("listen_on") != "context:1" || strong.Text("slots") != "" || (*settings.File)(nil).Has("slots") {
+		t.Error("what a file says is not told")
+	}
+}
+
+func TestAFlagMayHaveAnotherNameAsASetting(t *testing.T) {
+	var v values
+	flags := flagsOf(&v)
+	settings.Named(flags, "slots", "api-slots")
+	settings.NotInFile(flags, "wait")
+	want := []string{"api_slots", "hosts", "listen_on", "mirror", "open"}
+	if diff := cmp.Diff(want, settings.Keys(flags)); diff != "" {
+		t.Error(diff)
+	}
+	file, err := settings.ParseFile("braid.yaml", []byte("api_slots: 7\n"), settings.Keys(flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.Apply(flags, env(map[string]string{"BRAID_SLOTS": "8", "BRAID_WAIT": "2s"}), file); err != nil || v.Slots != 7 || v.Wait != 2*time.Second {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := settings.ParseFile("braid.yaml", []byte("wait: 2s\n"), settings.Keys(flags)); err == nil {
+		t.Error("a file sets what only the environment may")
+	}
+	v.Slots = 4
+	flags = flagsOf(&v)
+	settings.Named(flags, "slots", "api-slots")
+	if _, err := settings.Apply(flags, env(map[string]string{"BRAID_API_SLOTS": "many"})); !errors.Is(err, settings.ErrSetting) || !strings.Contains(err.Error(), "BRAID_API_SLOTS") {
+		t.Errorf("the error is %v", err)
+	}
+}

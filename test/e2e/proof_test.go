@@ -140,5 +140,5 @@ func TestAQueryThatIsKeptIsToldOfWhenItIsRunAnew(t *testing.T) {
 	up := newUpstream(t, simulator.Config{Quota: simulator.Quota{Limit: 2, Window: time.Hour}})
 	d := newDesk(t, up)
 	o := d.run("run", d.queryFile("q.yaml", 6, 3), "-o", "t.csv").mustExit(t, 75)
-	d.run("run", "q.yaml", "-o", "t.csv").mustExit(t, 75).mustSay(t, "query "+idIn(o)+" asks the same, and 2 of its 3 chunks are kept: braid resume "+idIn(o))
+	d.run("run", "q.yaml", "-o", "t.csv").mustExit(t, 75).mustSay(t, "query "+idIn(o)+" asks the same, and 2 of its 3 chunks are kept; this run asks for all anew\ninstead  braid resume "+idIn(o))
 }
