@@ -35,7 +35,7 @@ func (a *app) completions(root *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{
 		"service": a.completeService, "collection": a.completeCollection, "context": a.completeContext,
 		"format": words(formats...), "progress": words(progressModes()...), "color": words(colorModes()...), "log-level": words("debug", "info", "warn", "error"),
-		"durability": words("safe", "fast"), "on-failure": words("stop", "finish"), "if-exists": words("fail", "replace", "append", "append_new", "upsert"),
+		"durability": words("safe", "fast"), "role": words("reader", "submitter", "operator", "admin"), "on-failure": words("stop", "finish"), "if-exists": words("fail", "replace", "append", "append_new", "upsert"),
 		"data-dir": folder, "services-dir": folder, "dir": folder,
 		"config": yamlFiles, "save-query": yamlFiles, "output": files(append(formats, "json")...),
 	}

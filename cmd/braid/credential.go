@@ -1,12 +1,7 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"io/fs"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"runtime"
 	"strings"
@@ -73,54 +68,28 @@ func openToOthers(path string) (fs.FileMode, bool) {
 // clientOptions is how the server is spoken to.
 func (a *app) clientOptions() ([]braid.ClientOption, error) {
 	token, err := a.token()
-	if err != nil || token == "" && a.caFile == "" {
+	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: reachWait, ForceAttemptHTTP2: true}
+	var opts []braid.ClientOption
+	if token != "" {
+		opts = append(opts, braid.WithToken(token))
+	}
 	if a.caFile != "" {
-		if transport.TLSClientConfig, err = a.authorities(); err != nil {
+		authorities, err := a.authorities()
+		if err != nil {
 			return nil, err
 		}
+		opts = append(opts, braid.WithCA(authorities))
 	}
-	if token != "" && strings.HasPrefix(a.server, "http://") && !isLoopback(a.server) {
-		return nil, usage("the token is not sent to %s: it is plain HTTP to another machine; use https://", a.server)
-	}
-	return []braid.ClientOption{braid.WithHTTPClient(&http.Client{Transport: bearer{transport, token}})}, nil
+	return opts, nil
 }
 
-func isLoopback(server string) bool {
-	u, err := url.Parse(server)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// authorities reads the certificates that the server's is to be signed by.
-func (a *app) authorities() (*tls.Config, error) {
+// authorities reads the certificates that the server's is to be signed by, in PEM.
+func (a *app) authorities() ([]byte, error) {
 	data, err := readFile(a.expandHome(a.caFile))
 	if err != nil {
 		return nil, usage("--ca-file: %w", err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, usage("--ca-file: there is no certificate in PEM in %s", a.caFile)
-	}
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
-}
-
-// bearer sends a token with each request. Its client follows no redirect.
-type bearer struct {
-	next  http.RoundTripper
-	token string
-}
-
-// RoundTrip is http.RoundTripper's.
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.token != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+b.token)
-	}
-	return b.next.RoundTrip(r)
+	return data, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,7 +35,11 @@ func (a *app) checkClock(ctx context.Context) check {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	defer transport.CloseIdleConnections()
 	if a.caFile != "" {
-		transport.TLSClientConfig, _ = a.authorities() // the server has been reached with them
+		pool := x509.NewCertPool()
+		if pem, err := a.authorities(); err == nil { // the server has been reached with them
+			pool.AppendCertsFromPEM(pem)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	sent := time.Now()
 	_, header, err := head(ctx, transport, http.MethodGet, strings.TrimRight(a.server, "/")+"/healthz")

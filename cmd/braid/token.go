@@ -32,6 +32,7 @@ func (a *app) tokenCommand() *cobra.Command {
 		Use: "token", Short: "Make, list and revoke the tokens by which a server knows people",
 		Long: `Makes, lists and revokes the tokens by which a server knows people and programs. A coordinator reads them from the file of its
 setting --tokens, and again whenever it changes. The file holds digests; a token is shown once, when it is made.`,
+		Example: "  braid token new --name ana --role submitter --file tokens.yaml",
 	}
 	group.AddCommand(a.tokenNewCommand(), a.tokenListCommand(), a.tokenRevokeCommand())
 	return group

@@ -50,6 +50,9 @@ The address is set as api_listen in the settings file and as BRAID_API_LISTEN: l
 			case a.embedded.workers == 0 && u.nats == "":
 				return usage("--workers is 0; use at least 1, or 0 with --nats-listen for workers of other processes")
 			}
+			if err := u.checkTLS(); err != nil {
+				return err
+			}
 			a.server, a.embedded.listen = "", u.nats
 			if err := a.checkEmbedded(); err != nil {
 				return err
@@ -68,8 +71,31 @@ The address is set as api_listen in the settings file and as BRAID_API_LISTEN: l
 func (u *up) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&u.api.Listen, "listen", "127.0.0.1:8080", "host:port of the API and the dashboard; port 0 takes a free one")
 	flags.StringVar(&u.nats, "nats-listen", "", "host:port on which workers of other processes may join (default: no port is opened)")
-	flags.BoolVar(&u.api.AllowUnauthenticated, "allow-unauthenticated", false, "let other machines reach the API, where something in front of it authenticates")
+	flags.StringVar(&u.api.Tokens, "tokens", "", "file of the tokens that the API asks for; braid token new makes one (default: none, and the API listens on loopback alone)")
+	flags.StringVar(&u.api.TLS.Cert, "tls-cert", "", "file of the API's certificate, in PEM; it is read again when it changes (default: plain HTTP)")
+	flags.StringVar(&u.api.TLS.Key, "tls-key", "", "file of the certificate's key, in PEM")
+	flags.StringVar(&u.api.TLS.ClientCA, "tls-client-ca", "", "file of the authorities of which every client must have a certificate, in PEM (default: clients need none)")
+	flags.StringVar(&u.api.AuditFile, "audit-file", "", "file to which it is written who changes what; nothing is changed while that is not possible (default: the log alone)")
+	flags.BoolVar(&u.api.MetricsOpen, "metrics-open", false, "let everybody read /metrics, even when there are tokens")
+	flags.BoolVar(&u.api.AllowUnauthenticated, "allow-unauthenticated", false, "let other machines reach the API without tokens, where something in front of it authenticates")
 	flags.StringSliceVar(&u.api.Hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
+}
+
+func (u *up) checkTLS() error {
+	switch tls := u.api.TLS; {
+	case (tls.Cert == "") != (tls.Key == ""):
+		return usage("--tls-cert and --tls-key go together")
+	case tls.ClientCA != "" && tls.Cert == "":
+		return usage("--tls-client-ca needs --tls-cert and --tls-key")
+	}
+	return nil
+}
+
+func (u *up) scheme() string {
+	if u.api.TLS.Cert != "" {
+		return "https"
+	}
+	return "http"
 }
 
 // serveAll runs everything until ctx ends.
@@ -97,7 +123,7 @@ func (s *session) serve(ctx context.Context, u *up) error {
 	if err != nil {
 		return a.cannotListen(ctx, err)
 	}
-	url := "http://" + api.Address()
+	url := u.scheme() + "://" + api.Address()
 	going, err := s.takeOver(ctx, url)
 	if err != nil {
 		return err
