@@ -56,13 +56,36 @@ func (s *session) park(ctx context.Context) error {
 		for _, status := range left {
 			h.Parked = append(h.Parked, parked{status.Query.ID, status.Query.WaitUpTo})
 		}
+		ended := h.URL == "" // in an orderly way: all requests are counted
 		h.Standing, h.URL, h.Process = false, "", 0
 		// First, so that a process that is killed in between forgets nothing.
 		if err := a.saveHouse(h); err != nil {
 			return err
 		}
+		if ended {
+			for _, status := range left {
+				if err := s.rest(ctx, status.Query); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return s.embedded.Park(ctx)
+}
+
+// rest stops a query that the next braid up goes on with.
+func (s *session) rest(ctx context.Context, q *messages.Query) error {
+	if !q.State.Active() {
+		return nil
+	}
+	if err := s.embedded.Interrupt(ctx, q.ID, "braid up was stopped; the query goes on at the next one"); err != nil {
+		return fmt.Errorf("query %s: %w", q.ID, err)
+	}
+	status, err := s.Status(ctx, q.ID)
+	if err != nil {
+		return err
+	}
+	return s.recount(ctx, status)
 }
 
 // unpark sets a query going again, unless somebody has decided about it since.
