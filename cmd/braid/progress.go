@@ -31,8 +31,12 @@ type progress interface {
 
 // isTerminal tells whether a person watches stderr on a terminal that can write over a line.
 func (a *app) isTerminal() bool {
-	f, ok := a.stderr.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && a.getenv("TERM") != "dumb" //nolint:gosec // a file descriptor
+	return isTerminal(a.stderr) && a.getenv("TERM") != "dumb"
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor
 }
 
 func (a *app) newProgress() progress {

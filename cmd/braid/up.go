@@ -196,7 +196,7 @@ func (s *session) unsettled(ctx context.Context) []*messages.Status {
 	return going
 }
 
-// tellUp tells where the server is and how to go on. The URL alone is on stdout, for scripts.
+// tellUp tells where the server is and how to go on. The URL alone is on stdout, for scripts: where that is no terminal.
 func (a *app) tellUp(s *session, url string, going []*messages.Status) error {
 	if a.json {
 		ids := make([]string, len(going))
@@ -210,8 +210,10 @@ func (a *app) tellUp(s *session, url string, going []*messages.Status) error {
 		if err := a.printJSON(told); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprintln(a.stdout, url); err != nil {
-		return err
+	} else if !isTerminal(a.stdout) { // a person reads it below
+		if _, err := fmt.Fprintln(a.stdout, url); err != nil {
+			return err
+		}
 	}
 	if a.progress == "quiet" {
 		return nil
