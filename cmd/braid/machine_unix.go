@@ -19,5 +19,5 @@ func fileLimit() (uint64, bool) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, false
 	}
-	return limit.Cur, true //nolint:unconvert // differs between systems
+	return uint64(limit.Cur), true //nolint:unconvert // signed on some systems
 }
