@@ -68,7 +68,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &own):
 		return own.code
 	case errors.As(err, &yaml), errors.As(err, &values),
-		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, messages.ErrNotFound, messages.ErrName, braid.ErrToken, braid.ErrUnknownService,
+		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, query.ErrKeyReused, messages.ErrNotFound, messages.ErrName, braid.ErrToken, braid.ErrUnknownService,
 			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
 			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat, output.ErrNoGeometry):
 		return exitUsage
