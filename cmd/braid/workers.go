@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -13,14 +12,6 @@ import (
 	"github.com/braidhq/braid/pkg/messages"
 )
 
-// roster tells who works, and how services stand.
-type roster interface {
-	Workers(ctx context.Context) (*messages.WorkerList, error)
-	Service(ctx context.Context, name string) (*messages.ServiceView, error)
-}
-
-var errNoRoster = errors.New("it cannot be told from here how workers and services stand")
-
 func (a *app) workersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "workers", Short: "List the workers that are there, and what they do", Args: cobra.NoArgs,
@@ -29,11 +20,7 @@ is gone at once; one that was killed, after some time in which nothing was heard
 		Example: "  braid workers\n  braid workers --server https://braid.example.org --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
-				all, ok := s.Coordinator.(roster)
-				if !ok {
-					return errNoRoster
-				}
-				list, err := all.Workers(cmd.Context())
+				list, err := s.Workers(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -70,11 +57,7 @@ func ago(d time.Duration) string {
 // serviceStanding tells how a service stands at the server, or in the process that has the data directory.
 func (a *app) serviceStanding(ctx context.Context, name string) error {
 	return a.within(ctx, 0, func(s *session) error {
-		all, ok := s.Coordinator.(roster)
-		if !ok {
-			return errNoRoster
-		}
-		view, err := all.Service(ctx, name)
+		view, err := s.Service(ctx, name)
 		if err != nil {
 			return err
 		}
