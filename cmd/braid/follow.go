@@ -116,8 +116,8 @@ func (s *session) stop(ctx context.Context, id string, last *messages.Status, ba
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
+	s.stopAtOnce(id, last) // before it is told of
 	bar.tell(s.app.stopping())
-	s.stopAtOnce(id, last)
 	if err := s.embedded.Interrupt(ctx, id, "this process was asked to stop"); err != nil {
 		return last, err
 	}

@@ -146,8 +146,8 @@ func (s *session) serve(ctx context.Context, u *up) error {
 	}
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(a.stderr, a.stopping())
 		s.onSecond(func() { a.line("stopped", "at once; queries go on at the next braid up") })
+		fmt.Fprintln(a.stderr, a.stopping())
 	case <-running.Done():
 	}
 	stopAnswering()
