@@ -54,6 +54,7 @@ type app struct {
 	embedded    embeddedFlags
 	origins     map[string]settings.Origin // where each setting came from
 	library     *service.Library           // definitions that were opened
+	telemetry   *braid.Telemetry           // of braid up; nil: nobody listens
 }
 
 type embeddedFlags struct {

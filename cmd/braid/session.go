@@ -62,6 +62,7 @@ func (a *app) openEmbedded(ctx context.Context, workers int) (*braid.Embedded, e
 		Dir: a.dataDir, Workers: workers, Concurrency: a.embedded.concurrency, InFlight: a.operatorsInFlight(), DefaultInFlight: a.defaultInFlight(),
 		Listen: a.embedded.listen, Durability: durability, MaxStore: int64(a.embedded.maxStore), LeaseTTL: a.embedded.leaseTTL, Grace: a.embedded.grace,
 		Definitions: a.definitions(), Getenv: a.getenv, ConfigDir: filepath.Dir(a.servicesDir), Version: buildinfo.Version(), Log: a.log,
+		Telemetry: a.telemetry,
 	})
 }
 

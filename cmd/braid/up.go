@@ -15,6 +15,7 @@ import (
 
 	"github.com/braidhq/braid/internal/buildinfo"
 	"github.com/braidhq/braid/internal/bus"
+	"github.com/braidhq/braid/internal/daemon"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
@@ -22,8 +23,10 @@ import (
 
 // up is what braid up serves.
 type up struct {
-	api  braid.APIConfig
-	nats string // host:port for workers of other processes
+	api   braid.APIConfig
+	nats  string // host:port for workers of other processes
+	otlp  string // where traces go
+	ratio float64
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -78,6 +81,8 @@ func (u *up) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&u.api.AuditFile, "audit-file", "", "file to which it is written who changes what; nothing is changed while that is not possible (default: the log alone)")
 	flags.BoolVar(&u.api.MetricsOpen, "metrics-open", false, "let everybody read /metrics, even when there are tokens")
 	flags.BoolVar(&u.api.AllowUnauthenticated, "allow-unauthenticated", false, "let other machines reach the API without tokens, where something in front of it authenticates")
+	flags.StringVar(&u.otlp, "otlp-endpoint", "", "base URL of an OpenTelemetry collector for traces, such as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nothing is traced)")
+	flags.Float64Var(&u.ratio, "trace-ratio", 1, "of the traces that begin here, how many are kept: 0 to 1")
 	flags.StringSliceVar(&u.api.Hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
 }
 
@@ -100,6 +105,18 @@ func (u *up) scheme() string {
 
 // serveAll runs everything until ctx ends.
 func (a *app) serveAll(ctx context.Context, u *up) error {
+	telemetry, err := braid.OpenTelemetry(ctx, braid.TelemetryConfig{
+		Name: "braid", Version: buildinfo.Version(), Endpoint: daemon.Endpoint(u.otlp, a.getenv), Ratio: u.ratio, Log: a.log,
+	})
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer func() {
+		if err := telemetry.Close(ctx); err != nil {
+			a.log.Warn("the last spans are not sent", "error", err)
+		}
+	}()
+	a.telemetry = telemetry
 	e, err := a.openEmbedded(ctx, a.embedded.workers)
 	if errors.Is(err, bus.ErrDirInUse) {
 		return a.inUse(ctx, err)
