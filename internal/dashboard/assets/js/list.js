@@ -76,7 +76,7 @@ function Doing({ status, pace, now }) {
 		const at = resumeAt(query);
 		return html`<span title=${query.stop?.reason}>${query.stop ? stopTitle(query.stop.kind) : ""}${at && html`<br /><small>${resumesByItself(query) ? "goes on" : "may go on"} <${Countdown} to=${at} now=${now} /></small>`}</span>`;
 	}
-	return html`<span class="muted"><${Time} at=${query.updated} now=${now} relative /></span>`;
+	return html`<span class="muted">ended <${Time} at=${query.updated} now=${now} relative /></span>`;
 }
 
 function Row({ status, pace, now }) {
@@ -87,7 +87,7 @@ function Row({ status, pace, now }) {
 		<th scope="row" class="name"><a href=${`#/queries/${encodeURIComponent(query.id)}`}>${query.name}</a><small>${query.service} · ${query.collection}</small></th>
 		<td data-label="State"><${State} state=${query.state} /></td>
 		<td data-label="Progress" class="wide"><${Progress} completed=${completed} failed=${progress?.failed ?? 0} total=${query.chunks} label=${`Progress of ${query.name}`} />
-			<small class="numbers"><${Share} completed=${completed} total=${query.chunks} /> <span>${count(completed)} / ${count(query.chunks)} chunks</span>${progress?.failed > 0 && html` <span class="bad">${count(progress.failed)} failed</span>`}</small></td>
+			<small class="numbers"><${Share} completed=${completed} total=${query.chunks} /> · <span>${count(completed)} / ${count(query.chunks)} chunks</span>${progress?.failed > 0 && html` <span class="bad">${count(progress.failed)} failed</span>`}</small></td>
 		<td data-label="Rows" class="number">${count(progress?.rows ?? 0)}</td>
 		<td data-label="Left, or why it stopped"><${Doing} status=${status} pace=${pace} now=${now} /></td>
 		<td data-label="Quota left">${quota ? html`<span class="number" title=${quota.pool}>${count(quota.remaining)} / ${count(quota.limit)}</span><${QuotaBar} left=${quota.remaining} limit=${quota.limit} label=${`Left of ${quota.pool}`} />` : html`<span class="muted">–</span>`}</td>

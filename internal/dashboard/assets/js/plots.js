@@ -32,7 +32,7 @@ function Plot({ title, lines, data, unit, step, summary }) {
 		const values = (u, ticks) => ticks.map(unit);
 		plot.current = new uPlot({
 			width: Math.max(200, box.current.clientWidth), height, legend: { live: true, isolate: false },
-			cursor: { drag: { x: false, y: false } },
+			padding: [null, 32, null, null], cursor: { drag: { x: false, y: false } },
 			scales: { x: { range: (u, min, max) => [min, Math.max(max, min + fewestSteps * step)] }, y: { range: (u, min, max) => [0, max > 0 ? max * 1.1 : 1] } },
 			axes: [{ ...axis, space: 70, values: timesOf }, { ...axis, size: 62, values }],
 			series: [{ value: "{HH}:{mm}:{ss}" }, ...lines.map((l, i) => ({
