@@ -57,8 +57,24 @@ $(POSTGRES): test/postgres/package-lock.json
 	npm --prefix test/postgres ci --no-audit --no-fund --ignore-scripts
 	@touch $@
 
+.PHONY: web
+web: ## copy the libraries of the dashboard from npm, as web/package-lock.json pins them (needs Node.js)
+	npm --prefix web ci --no-audit --no-fund --ignore-scripts
+	node web/vendor.mjs
+
+# The dashboard is driven in a real browser. Where there is none, and it cannot be installed, its tests say so and are skipped.
+.PHONY: chromium
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null || [ -n "$${CHROMIUM:-}" ] || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium; } || \
+		echo "the tests drive the dashboard in Chromium: install it, or set CHROMIUM to its path"
+
+.PHONY: browser
+browser: deps chromium ## drive the dashboard in Chromium; the screenshots are left in test/browser/screenshots
+	BRAID_BROWSER=1 go test -count=1 -timeout 20m ./test/browser
+
 .PHONY: test
-test: deps readers postgres ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
+test: deps readers postgres chromium ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
 	go test $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race

@@ -64,7 +64,7 @@ func fieldError(err error) (contract.FieldError, bool) {
 	case *service.ValueError:
 		return contract.FieldError{Location: "values." + err.Parameter, Message: err.Message}, true
 	case *strictyaml.Error:
-		return contract.FieldError{Location: err.Path, Message: err.Message}, err.Path != ""
+		return contract.FieldError{Location: err.Path, Line: err.Line, Message: err.Message}, err.Path != "" || err.Line > 0
 	case *json.UnmarshalTypeError:
 		return contract.FieldError{Location: err.Field, Message: "it is a JSON " + err.Value + ", want " + err.Type.String()}, err.Field != ""
 	}

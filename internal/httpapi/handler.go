@@ -20,6 +20,8 @@ type Config struct {
 	Observe Observe      // nil: nobody listens
 	// Subscribed is called when somebody begins to follow events, and what it returns when they have left; nil: nobody counts.
 	Subscribed func() (left func())
+	// Dashboard serves / and what is below /assets/. Nil: there is no page.
+	Dashboard http.Handler
 }
 
 func (c Config) withDefaults() Config {
@@ -37,6 +39,9 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// assetsPath is where the files of the dashboard are.
+const assetsPath = "/assets/"
 
 // api holds what the routes need.
 type api struct {
@@ -66,6 +71,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeEvents()
 	a.routeResults()
 	a.routePlan()
+	a.routeQueryFile()
 	a.routeQuotas()
 	a.routeLiveViews()
 	a.routeStorage()
@@ -77,6 +83,10 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeWhoami()
 	a.routeSessions(mux)
 	a.routeDescription()
+	if cfg.Dashboard != nil {
+		mux.Handle("GET /{$}", cfg.Dashboard)
+		mux.Handle("GET "+assetsPath, cfg.Dashboard)
+	}
 	a.nameOperations()
 	return observed(cfg.Observe, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
 }

@@ -76,6 +76,9 @@ func isPoll(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
+	if strings.HasPrefix(r.URL.Path, assetsPath) {
+		return true // the files of the page that watches
+	}
 	rest, ofQueries := strings.CutPrefix(r.URL.Path, queriesPath)
 	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath || isLiveView(r.URL.Path)
 	return r.URL.Path == metricsPath || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1

@@ -125,6 +125,8 @@ func (d *described) valid(o described1) string {
 	switch {
 	case o.op.RequestBody == nil, !o.op.RequestBody.Value.Required:
 		return ""
+	case o.path == "/v1/query-file":
+		return `{"text":"schema: query/v1\nservice: usgs-waterdata\ncollection: daily\nwhere: {}\n"}`
 	}
 	return d.body
 }

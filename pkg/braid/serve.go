@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidhq/braid/internal/dashboard"
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/httpapi/feed"
 	"github.com/braidhq/braid/internal/output"
@@ -72,6 +73,7 @@ func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 	handler := httpapi.New(httpapi.Config{
 		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
 		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(), Subscribed: l.telemetry.Subscribed,
+		Dashboard: dashboard.New(),
 	}, httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}, Feed: hub, Leader: l.bus.LeaderName})
 	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, log: cfg.Log}
 }

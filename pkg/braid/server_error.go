@@ -27,6 +27,7 @@ type ServerError struct {
 // FieldError is what is wrong with one field of a request.
 type FieldError struct {
 	Location string // path of the field, such as values.time; may be empty
+	Line     int    // of a query file, from 1; 0: not known
 	Message  string
 }
 

@@ -34,6 +34,7 @@ type Problem struct {
 // FieldError is what is wrong with one field or parameter of a request.
 type FieldError struct {
 	Location string `json:"location,omitempty" doc:"Path of the field, such as values.time, or query.format of a parameter"`
+	Line     int    `json:"line,omitempty" doc:"Line of a query file, from 1"`
 	Message  string `json:"message"`
 }
 
@@ -41,7 +42,7 @@ type FieldError struct {
 func NewProblem(k Kind, detail string, fields ...FieldError) *Problem {
 	p := &Problem{Type: k.Type(), Title: k.Title, Status: k.Status, Detail: messages.Text(detail)}
 	for _, f := range fields[:min(len(fields), MaxFieldErrors)] {
-		p.Errors = append(p.Errors, FieldError{Location: clip(f.Location, maxFieldBytes), Message: clip(f.Message, maxFieldBytes)})
+		p.Errors = append(p.Errors, FieldError{Location: clip(f.Location, maxFieldBytes), Line: max(f.Line, 0), Message: clip(f.Message, maxFieldBytes)})
 	}
 	return p
 }
