@@ -1,0 +1,80 @@
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Output is compared by what stays the same from run to run: the words that have no digit in them, in their order, each line of the page in
+// one line of what was printed, and the lines in their order. An ellipsis stands for anything.
+
+var (
+	escape = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+	digit  = regexp.MustCompile(`[0-9…]`)
+	edge   = regexp.MustCompile("^[\"'`(\\[{,;:.]+|[\"'`)\\]},;:.]+$")
+)
+
+// words gives the comparable words of a line; stable leaves out those that may differ.
+func words(line string, stable bool) []string {
+	var all []string
+	for _, word := range strings.Fields(escape.ReplaceAllString(line, "")) {
+		word = edge.ReplaceAllString(word, "")
+		if word == "" || stable && digit.MatchString(word) {
+			continue
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// differs tells which line of the page was not printed; empty when all were.
+func differs(page, printed string) string {
+	lines := strings.Split(printed, "\n")
+	next := 0
+	for _, want := range strings.Split(page, "\n") {
+		stable := words(want, true)
+		if len(stable) == 0 {
+			continue
+		}
+		found := false
+		for i := next; i < len(lines) && !found; i++ {
+			if follows(stable, words(lines[i], false)) {
+				found, next = true, i+1
+			}
+		}
+		if !found {
+			return fmt.Sprintf("the page says %q, and the command printed\n%s", want, printed)
+		}
+	}
+	return ""
+}
+
+// follows tells whether all words of want stand in have, in their order.
+func follows(want, have []string) bool {
+	for _, word := range have {
+		if len(want) > 0 && want[0] == word {
+			want = want[1:]
+		}
+	}
+	return len(want) == 0
+}
+
+func TestOutputIsComparedByItsLastingWords(t *testing.T) {
+	const printed = "\x1b[1mpaused\x1b[0m   the quota of usgs-waterdata is used up: HTTP 429: OVER_RATE_LIMIT. You have exceeded\nkept     20 of 30 chunks\n"
+	for _, c := range []struct {
+		page string
+		same bool
+	}{
+		{"paused   the quota of usgs-waterdata is used up: HTTP 429: OVER_RATE_LIMIT. …\nkept     12 of 99 chunks\n", true},
+		{"kept 3 of 4 chunks\npaused the quota\n", false},
+		{"paused the quota of usgs-waterdata was used up\n", false},
+		{"kept of chunks\nkept of chunks\n", false},
+		{"", true},
+	} {
+		if got := differs(c.page, printed); (got == "") != c.same {
+			t.Errorf("%q: %q", c.page, got)
+		}
+	}
+}
