@@ -72,7 +72,8 @@ func standIns() []standIn {
 		network   = "it downloads; what it would bring is here already"
 	)
 	return []standIn{
-		{"make demo", "braid demo", built},
+		{"make demo", `mkdir "$USED.demo" 2>/dev/null && braid demo || [ -d "$USED.demo" ]`, built + ", and once is enough"},
+		{"make help", "", "it lists what stands in the Makefile"},
 		{"make test*", "", recursion},
 		{"make check", "", recursion},
 		{"make race", "", recursion},

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -92,10 +93,16 @@ func (b block) step(number int, machine machine) (step, error) {
 	case "mermaid":
 		return s, checkDiagram(b.body)
 	case "text", "":
+		if prompt.MatchString(b.body) {
+			return s, errors.New("a command stands in a block that nobody runs; write it as sh, and what it prints as text behind it")
+		}
 		return s, nil
 	}
 	return s, fmt.Errorf("nobody checks blocks of %q: see step in test/docs/step_test.go", b.lang)
 }
+
+// prompt is that of a shell before a command.
+var prompt = regexp.MustCompile(`(?m)^\$ `)
 
 // ofYAML plans a query, checks a definition, and reads all else.
 func (s step) ofYAML(number int) (step, error) {
@@ -146,10 +153,11 @@ func completed(part any) (string, error) {
 	return string(data), err
 }
 
-// parseGo reads a file, declarations, or statements.
+// parseGo reads a file, declarations, statements, or a method of an interface.
 func parseGo(body string) error {
+	body = strings.ReplaceAll(body, "…", "/* */")
 	var err error
-	for _, text := range []string{body, "package p\n" + body, "package p\nfunc _() {\n" + body + "\n}"} {
+	for _, text := range []string{body, "package p\n" + body, "package p\nfunc _() {\n" + body + "\n}", "package p\ntype _ interface {\n" + body + "\n}"} {
 		if _, err = parser.ParseFile(token.NewFileSet(), "block.go", text, 0); err == nil {
 			return nil
 		}
@@ -269,6 +277,7 @@ for (const row of reader.getRowsJson()) console.log(row.join(' | '))
 func TestBlocksThatNobodyCanCheckAreFound(t *testing.T) {
 	for name, c := range map[string]struct{ lang, body, want string }{
 		"another language":       {"cobol", "MOVE", "nobody checks"},
+		"a command as text":      {"text", "$ braid list\n", "write it as sh"},
 		"no JSON":                {"json", "{a: 1}", "invalid character"},
 		"no YAML":                {"yaml", "a: [", "yaml"},
 		"no Go":                  {"go", "func {", "expected"},
