@@ -17,7 +17,9 @@ type excuse struct {
 
 // excuses is reviewed: a block that can be run is run.
 func excuses() []excuse {
-	return []excuse{}
+	return []excuse{
+		{"docs/recipes.md", "INSTALL httpfs", "DuckDB downloads the extension, and the pages are run without a network"},
+	}
 }
 
 func TestOnlyListedBlocksAreNotRun(t *testing.T) {

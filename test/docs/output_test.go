@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,6 +16,61 @@ var (
 	digit  = regexp.MustCompile(`[0-9…]`)
 	edge   = regexp.MustCompile("^[\"'`(\\[{,;:.]+|[\"'`)\\]},;:.]+$")
 )
+
+// differsFrom compares by the language of the page's block.
+func differsFrom(page, lang, printed string) string {
+	if lang != "json" {
+		return differs(page, printed)
+	}
+	var want, have any
+	if err := json.Unmarshal([]byte(page), &want); err != nil {
+		return err.Error()
+	}
+	if err := json.Unmarshal([]byte(printed), &have); err != nil {
+		return fmt.Sprintf("%v: the command printed\n%s", err, printed)
+	}
+	if at := lacks(want, have, "$"); at != "" {
+		return fmt.Sprintf("the page has something else at %s than what the command printed\n%s", at, printed)
+	}
+	return ""
+}
+
+// lacks tells where have is not what want says: members of objects, first members of lists, and texts that have no digit.
+func lacks(want, have any, at string) string {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := have.(map[string]any)
+		if !ok {
+			return at
+		}
+		for name, value := range want {
+			member, ok := object[name]
+			if !ok {
+				return at + "." + name
+			}
+			if below := lacks(value, member, at+"."+name); below != "" {
+				return below
+			}
+		}
+	case []any:
+		list, ok := have.([]any)
+		if !ok || len(list) == 0 && len(want) > 0 {
+			return at
+		}
+		if len(want) > 0 {
+			return lacks(want[0], list[0], at+"[0]")
+		}
+	case string:
+		if text, ok := have.(string); !ok || !digit.MatchString(want) && text != want {
+			return at
+		}
+	case bool:
+		if have != want {
+			return at
+		}
+	}
+	return ""
+}
 
 // words gives the comparable words of a line; stable leaves out those that may differ.
 func words(line string, stable bool) []string {
@@ -75,6 +131,22 @@ func TestOutputIsComparedByItsLastingWords(t *testing.T) {
 	} {
 		if got := differs(c.page, printed); (got == "") != c.same {
 			t.Errorf("%q: %q", c.page, got)
+		}
+	}
+}
+
+func TestJSONIsComparedByWhatThePageShowsOfIt(t *testing.T) {
+	const printed = `{"id":"abcdefgh","state":"complete","list":[{"a":true},{"b":1}],"more":null}`
+	for page, same := range map[string]bool{
+		`{"id": "x1", "list": [{"a": true}]}`: true,
+		`{"id": "other"}`:                     false,
+		`{"gone": 1}`:                         false,
+		`{"list": [{"b": 1}]}`:                false,
+		`{"list": [{"a": false}]}`:            false,
+		`{"list": {}}`:                        false,
+	} {
+		if got := differsFrom(page, "json", printed); (got == "") != same {
+			t.Errorf("%s: %q", page, got)
 		}
 	}
 }

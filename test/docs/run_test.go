@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ func TestEveryCommandOfThePagesDoesWhatTheySay(t *testing.T) {
 	all := pages(t)
 	machine := findMachine(t, all)
 	used := filepath.Join(t.TempDir(), "used")
+	var began atomic.Int32
+	var expected int32
 	t.Run("page", func(t *testing.T) {
 		for _, p := range all {
 			if strings.HasPrefix(p.name, "examples/") {
@@ -38,7 +41,9 @@ func TestEveryCommandOfThePagesDoesWhatTheySay(t *testing.T) {
 			if !slices.ContainsFunc(steps, func(s step) bool { return s.shell != "" }) {
 				continue
 			}
+			expected++
 			t.Run(p.name, func(t *testing.T) {
+				began.Add(1)
 				if alone == nil {
 					t.Parallel()
 				}
@@ -46,7 +51,7 @@ func TestEveryCommandOfThePagesDoesWhatTheySay(t *testing.T) {
 			})
 		}
 	})
-	if !t.Failed() {
+	if !t.Failed() && began.Load() == expected {
 		checkStandIns(t, used)
 	}
 }
@@ -157,7 +162,7 @@ func (d desk) judge(t *testing.T, i int, s step) bool {
 	case got != s.code:
 		t.Errorf("%s: exit code %s, want %s\n%s%s", s.block.at(), got, s.code, s.block.body, rig.Tail(string(printed)))
 	default:
-		if difference := differs(s.output, string(printed)); difference != "" {
+		if difference := differsFrom(s.output, s.outputLang, string(printed)); difference != "" {
 			t.Errorf("%s: %s", s.block.at(), difference)
 		}
 		return true

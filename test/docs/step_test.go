@@ -24,6 +24,8 @@ type step struct {
 	code   string // with which it has to end
 	ready  string // host:port that answers, or says "words": the step stays running; empty: it ends
 	output string // what the page says that it prints; empty: nothing in particular
+
+	outputLang string // text or json
 }
 
 // steps gives what is to be done with a page. An error says what of the page nobody knows how to check.
@@ -39,8 +41,9 @@ func (p page) steps(machine machine) ([]step, error) {
 		}
 		if b.lang == "sh" && i+1 < len(p.blocks) && s.ready == "" {
 			next := p.blocks[i+1]
-			if _, is := next.mark("not output"); !is && next.lang == "text" && next.heading == b.heading {
-				s.output = next.body
+			_, file := next.mark("file")
+			if _, not := next.mark("not output"); !not && !file && (next.lang == "text" || next.lang == "json") && next.heading == b.heading {
+				s.output, s.outputLang = next.body, next.lang
 			}
 		}
 		if s.shell != "" || s.file != "" {
@@ -89,7 +92,7 @@ func (b block) step(number int, machine machine) (step, error) {
 		if !named {
 			return s, fmt.Errorf("say which file a block of %s is, by <!-- file: NAME -->", b.lang)
 		}
-		return s, nil
+		return s, checkUnit(b)
 	case "mermaid":
 		return s, checkDiagram(b.body)
 	case "text", "":
@@ -184,6 +187,18 @@ func checkDiagram(body string) error {
 	return nil
 }
 
+var unitLine = regexp.MustCompile(`^(\[[A-Z][A-Za-z]*\]|[A-Z][A-Za-z]*=.+|#.*|)$`)
+
+// checkUnit looks for lines that are none of a systemd unit.
+func checkUnit(b block) error {
+	for n, line := range strings.Split(b.body, "\n") {
+		if b.lang == "ini" && !unitLine.MatchString(line) {
+			return fmt.Errorf("line %d of the unit is neither a section nor a setting: %q", n+1, line)
+		}
+	}
+	return nil
+}
+
 // machine is what of other languages can be run here.
 type machine struct {
 	pythonPath string          // of the interpreter itself
@@ -196,9 +211,10 @@ type machine struct {
 // all. The test's log names each of them.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"pandas":  "of PyPI, which neither CI nor a plain machine reaches",
-		"airflow": "of PyPI, with some hundred packages below it",
-		"Rscript": "R is half a gigabyte",
+		"pandas":   "of PyPI, which neither CI nor a plain machine reaches",
+		"airflow":  "of PyPI, with some hundred packages below it",
+		"pendulum": "of PyPI; Airflow brings it",
+		"Rscript":  "R is half a gigabyte",
 	}
 }
 
