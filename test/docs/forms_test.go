@@ -52,12 +52,18 @@ func forms() map[string]form {
 		"Format":           {words: "word", schema: schema{"enum": []string{"parquet", "csv", "jsonl", "arrow", "geojson"}}},
 		"Output":           {words: "path, or mapping", objects: []string{"Output"}, orelse: []any{text}},
 		"unitRule":         {words: "text, or `{column: NAME}`", schema: oneOf(text, object("column", schema{"column": text}))},
-		"duplicateRule": {words: "`keep_first`, `fail_if_different`, or `{newest: COLUMN}`",
-			schema: oneOf(schema{"enum": []string{"keep_first", "fail_if_different"}}, object("newest", schema{"newest": text}))},
-		"StopRule": {words: "`empty_page`, `short_page`, `{total: SOURCE}` or `{pages: SOURCE}`",
-			schema: oneOf(schema{"enum": []string{"empty_page", "short_page"}}, object("total", schema{"total": source}), object("pages", schema{"pages": source}))},
-		"allowedValues": {words: "list, or value → other spellings",
-			schema: oneOf(text, list, schema{"type": "object", "additionalProperties": oneOf(text, list)})},
+		"duplicateRule": {
+			words:  "`keep_first`, `fail_if_different`, or `{newest: COLUMN}`",
+			schema: oneOf(schema{"enum": []string{"keep_first", "fail_if_different"}}, object("newest", schema{"newest": text})),
+		},
+		"StopRule": {
+			words:  "`empty_page`, `short_page`, `{total: SOURCE}` or `{pages: SOURCE}`",
+			schema: oneOf(schema{"enum": []string{"empty_page", "short_page"}}, object("total", schema{"total": source}), object("pages", schema{"pages": source})),
+		},
+		"allowedValues": {
+			words:  "list, or value → other spellings",
+			schema: oneOf(text, list, schema{"type": "object", "additionalProperties": oneOf(text, list)}),
+		},
 		"QuotaObservation": {words: "`ietf`, or mapping", schema: oneOf(schema{"enum": []string{"ietf"}}, object("", schema{
 			"limit": source, "remaining": source,
 			"reset": object("from", schema{"from": source, "as": schema{"enum": []string{"delta_s", "delta_ms", "epoch_s", "epoch_ms", "http_date"}}}),

@@ -8,6 +8,7 @@
 //	<!-- exits 75 -->                           the block's last command ends with that code
 //	<!-- stays running: 127.0.0.1:8089 -->      the block goes on beside the following ones; they begin when the address answers
 //	<!-- stays running: says "ready" -->        the same; they begin when its output has the words
+//	<!-- ends what runs -->                     what stays running of the page is told to end before the block begins
 //	<!-- file: flow.yaml -->                    the block is the text of that file, for the following ones
 //	<!-- part of: query -->                     keys of a query file, or of its where; a whole query is made of them and planned
 //	<!-- not output -->                         a text block that is not what the command above it prints

@@ -37,7 +37,7 @@ func (p page) mentions() []mention {
 		if b.lang != "" || !strings.Contains(strings.ToLower(p.titles[max(0, b.heading-1)]), "example") {
 			continue
 		}
-		for _, line := range strings.Split(continued.ReplaceAllString(b.body, " "), "\n") {
+		for line := range strings.SplitSeq(continued.ReplaceAllString(b.body, " "), "\n") {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "braid ") {
 				add(b.at(), line)
 			}

@@ -66,10 +66,7 @@ func TestEveryExitCodeIsOnThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile(filepath.Join(root, "cmd/braid/exit.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := read(t, "cmd/braid/exit.go")
 	codes := regexp.MustCompile(`(?m)^\texit\w+\s+= (\d+)`).FindAllStringSubmatch(string(source), -1)
 	if len(codes) < 8 {
 		t.Fatalf("only %d exit codes were found", len(codes))

@@ -75,7 +75,7 @@ func lacks(want, have any, at string) string {
 // words gives the comparable words of a line; stable leaves out those that may differ.
 func words(line string, stable bool) []string {
 	var all []string
-	for _, word := range strings.Fields(escape.ReplaceAllString(line, "")) {
+	for word := range strings.FieldsSeq(escape.ReplaceAllString(line, "")) {
 		word = edge.ReplaceAllString(word, "")
 		if word == "" || stable && digit.MatchString(word) {
 			continue
@@ -89,7 +89,7 @@ func words(line string, stable bool) []string {
 func differs(page, printed string) string {
 	lines := strings.Split(printed, "\n")
 	next := 0
-	for _, want := range strings.Split(page, "\n") {
+	for want := range strings.SplitSeq(page, "\n") {
 		stable := words(want, true)
 		if len(stable) == 0 {
 			continue

@@ -121,11 +121,24 @@ func serviceText(r reference) string {
 		"```text\n# yaml-language-server: $schema=service.schema.json\n```\n\n" +
 		"`NAME` stands for a name that is yours, `[]` for each of a list.\n")
 	for _, section := range []struct{ title, under string }{
-		{"The service", ""}, {"hosts", "hosts[]"}, {"credentials", "credentials.*"}, {"quotas", "quotas.*"}, {"limits", "limits"}, {"timeouts", "timeouts"},
-		{"retry", "retry"}, {"responses", "responses[]"},
-		{"A collection", "collections.*"}, {"request", "collections.*.request"}, {"params", "collections.*.params.*"}, {"axes", "collections.*.axes[]"},
-		{"paging", "collections.*.paging"}, {"rows", "collections.*.rows"}, {"fields", "collections.*.fields.*"}, {"finalize", "collections.*.finalize[]"},
-		{"estimate", "collections.*.estimate"}, {"summary", "collections.*.summary"},
+		{"The service", ""},
+		{"hosts", "hosts[]"},
+		{"credentials", "credentials.*"},
+		{"quotas", "quotas.*"},
+		{"limits", "limits"},
+		{"timeouts", "timeouts"},
+		{"retry", "retry"},
+		{"responses", "responses[]"},
+		{"A collection", "collections.*"},
+		{"request", "collections.*.request"},
+		{"params", "collections.*.params.*"},
+		{"axes", "collections.*.axes[]"},
+		{"paging", "collections.*.paging"},
+		{"rows", "collections.*.rows"},
+		{"fields", "collections.*.fields.*"},
+		{"finalize", "collections.*.finalize[]"},
+		{"estimate", "collections.*.estimate"},
+		{"summary", "collections.*.summary"},
 	} {
 		title := section.title
 		if section.under != "" && strings.ToLower(title[:1]) == title[:1] {

@@ -77,7 +77,7 @@ type desk struct {
 
 func newDesk(t *testing.T, used string, machine machine) desk {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "docs-") // a short path, as those of sockets are bounded
+	dir, err := os.MkdirTemp("", "docs-") //nolint:usetesting // a short path, as those of sockets are bounded
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +194,9 @@ func (d desk) driver(t *testing.T, steps []step, isolated bool) string {
 		write(t, d.of(i, "sh"), s.shell, 0o644)
 		source := fmt.Sprintf("source '%s' >'%s' 2>&1 </dev/null", d.of(i, "sh"), d.of(i, "out"))
 		fmt.Fprintf(&b, "__code='%s'\n", d.of(i, "code"))
+		if _, ends := s.block.mark("ends what runs"); ends {
+			b.WriteString("__stop\n")
+		}
 		switch {
 		case s.ready != "":
 			said, _ := strings.CutPrefix(s.ready, "says ")
@@ -221,13 +224,17 @@ __running=
 __end() {
 	__ended=$?
 	[ -e "$__code" ] || echo $__ended >"$__code"
+	__stop
+}
+__stop() {
 	for __pid in $__running; do kill -TERM -- -$__pid 2>/dev/null; done
 	for __pid in $__running; do wait $__pid 2>/dev/null; done
+	__running=
 }
 trap __end EXIT
 __answers() { (exec 3<>/dev/tcp/$1/$2) 2>/dev/null; }
 __until() {
-	for ((__i = 0; __i < 600; __i++)); do
+	for ((__i = 0; __i < 1200; __i++)); do
 		kill -0 $__pid 2>/dev/null || break
 		"$@" && return 0
 		sleep 0.1

@@ -54,6 +54,7 @@ func asEditorsRead(n *yaml.Node) any {
 			list = append(list, asEditorsRead(item))
 		}
 		return list
+	case yaml.DocumentNode, yaml.ScalarNode, yaml.AliasNode:
 	}
 	switch n.ShortTag() {
 	case "!!int", "!!float":
@@ -117,17 +118,43 @@ func TestTheSchemasRefuseWhatIsNotRead(t *testing.T) {
 		"select: [time, value]\noutput:\n  - {to: t.parquet}\n  - {to: '-', format: csv, if_exists: replace}\nrun:\n  on_quota: {wait_up_to: 3h, then: pause}\n  in_flight: 4\nverify: {bad_values: allow}\nmax_chunks: 10\n"
 	r := queryReference(t)
 	refuse(t, r, querySchema, whole, [][2]string{
-		{"in_flight", "reserv"}, {"service:", "servcie:"}, {"00060", "{from_query: wells.yaml}"}, {"00060", "{from_query: wells.yaml, column: id, file: x.csv}"},
-		{"max_chunks: 10", "since: {overlap: 2d}"}, {"verify: {bad_values: allow}", "verify: {coverage: all}"}, {"in_flight: 4", "max_requests: 0"},
-		{"max_chunks: 10", "max_chunks: 0"}, {"in_flight: 4", "in_flight: 0"}, {"in_flight: 4", "hold_back: -1"}, {"3h", "3"}, {"then: pause", "then: stop"},
-		{"format: csv", "format: duckdb"}, {"{to: t.parquet}", "{format: csv}"}, {"00060", "[]"}, {"00060", ""}, {"{from: 1984-10-01, to: today}", "{form: x}"},
-		{"{file: sites.csv, column", "{column"}, {"in_flight: 4", "priority: 11"}, {"in_flight: 4", "weight: 101"}, {"if_exists: replace", "if_exists: maybe"},
+		{"in_flight", "reserv"},
+		{"service:", "servcie:"},
+		{"00060", "{from_query: wells.yaml}"},
+		{"00060", "{from_query: wells.yaml, column: id, file: x.csv}"},
+		{"max_chunks: 10", "since: {overlap: 2d}"},
+		{"verify: {bad_values: allow}", "verify: {coverage: all}"},
+		{"in_flight: 4", "max_requests: 0"},
+		{"max_chunks: 10", "max_chunks: 0"},
+		{"in_flight: 4", "in_flight: 0"},
+		{"in_flight: 4", "hold_back: -1"},
+		{"3h", "3"},
+		{"then: pause", "then: stop"},
+		{"format: csv", "format: duckdb"},
+		{"{to: t.parquet}", "{format: csv}"},
+		{"00060", "[]"},
+		{"00060", ""},
+		{"{from: 1984-10-01, to: today}", "{form: x}"},
+		{"{file: sites.csv, column", "{column"},
+		{"in_flight: 4", "priority: 11"},
+		{"in_flight: 4", "weight: 101"},
+		{"if_exists: replace", "if_exists: maybe"},
 	})
 	s := serviceReference(t)
 	refuse(t, s, serviceSchema, s.base, [][2]string{
-		{"base_url:", "base_ulr:"}, {"limit: 100, window: 1h", "limit: 100"}, {"window: 1h", "window: 1"}, {"limit: 100", "limit: 0"},
-		{"many: comma", "many: semicolon"}, {"type: text, many", "type: texts, many"}, {"format: json", "format: xml"}, {"type: decimal", "typ: decimal"},
-		{"pack: gauge", "packed: gauge"}, {"of: date", "of: week"}, {"required: true", "required: maybe"}, {"fields:", "columns:"}, {"rivers: {limit", "rivers: {counts: bits, limit"},
+		{"base_url:", "base_ulr:"},
+		{"limit: 100, window: 1h", "limit: 100"},
+		{"window: 1h", "window: 1"},
+		{"limit: 100", "limit: 0"},
+		{"many: comma", "many: semicolon"},
+		{"type: text, many", "type: texts, many"},
+		{"format: json", "format: xml"},
+		{"type: decimal", "typ: decimal"},
+		{"pack: gauge", "packed: gauge"},
+		{"of: date", "of: week"},
+		{"required: true", "required: maybe"},
+		{"fields:", "columns:"},
+		{"rivers: {limit", "rivers: {counts: bits, limit"},
 	})
 }
 

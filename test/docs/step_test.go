@@ -59,8 +59,8 @@ func (b block) step(number int, machine machine) (step, error) {
 		s.code = code
 	}
 	s.ready, _ = b.mark("stays running")
-	named := false
-	s.file, named = b.mark("file")
+	file, named := b.mark("file")
+	s.file = file
 	switch b.lang {
 	case "sh":
 		if !named {
@@ -70,8 +70,8 @@ func (b block) step(number int, machine machine) (step, error) {
 	case "yaml":
 		return s.ofYAML(number)
 	case "json":
-		var any json.RawMessage
-		return s, json.Unmarshal([]byte(b.body), &any)
+		var text json.RawMessage
+		return s, json.Unmarshal([]byte(b.body), &text)
 	case "go":
 		return s, parseGo(b.body)
 	case "sql":
@@ -273,7 +273,7 @@ func (m machine) r(b block, file string) string {
 		m.t.Logf("%s: neither read nor run: there is no Rscript here (%s)", b.at(), elsewhere()["Rscript"])
 		return ""
 	}
-	return fmt.Sprintf("Rscript -e 'invisible(parse(\"%s\"))'", file)
+	return fmt.Sprintf("Rscript -e 'invisible(parse(%q))'", file)
 }
 
 // duckdb is the database's own engine below Node, as a program that reads SQL as the command line's does: from -c, or from its input.

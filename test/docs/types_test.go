@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -162,9 +163,7 @@ func (l *language) visit(s *ast.StructType, at string, tell func(key)) schema {
 			f.into(inner)
 		}
 		described := schema{"description": k.doc}
-		for name, value := range inner {
-			described[name] = value
-		}
+		maps.Copy(described, inner)
 		properties[name] = described
 		if k.required {
 			required = append(required, name)
@@ -268,16 +267,16 @@ func (l *language) named(name, at string, tell func(key)) (schema, string) {
 		name = other
 	}
 	if f, ok := forms()[name]; ok {
-		s := schema{}
-		for k, v := range f.schema {
-			s[k] = v
+		s := maps.Clone(f.schema)
+		if s == nil {
+			s = schema{}
 		}
 		if len(f.objects) > 0 {
-			any := slices.Clone(f.orelse)
+			either := slices.Clone(f.orelse)
 			for _, name := range f.objects {
-				any = append(any, l.visit(l.types[name].Type.(*ast.StructType), at, tell))
+				either = append(either, l.visit(l.types[name].Type.(*ast.StructType), at, tell))
 			}
-			s["anyOf"] = any
+			s["anyOf"] = either
 		}
 		return s, f.words
 	}
