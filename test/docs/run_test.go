@@ -20,6 +20,11 @@ import (
 const pageTime = 240 * time.Second
 
 func TestEveryCommandOfThePagesDoesWhatTheySay(t *testing.T) {
+	for _, program := range []string{"bash", "curl", "openssl", "node", "python3"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("readers of the pages have %s: install it (%v)", program, err)
+		}
+	}
 	alone := isolates()
 	if alone != nil {
 		t.Logf("pages are run one after another in this machine's own network, whose ports 4222, 8080 and 8089 have to be free: %v", alone)
