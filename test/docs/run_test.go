@@ -233,7 +233,10 @@ __end() {
 }
 __stop() {
 	for __pid in $__running; do kill -TERM -- -$__pid 2>/dev/null; done
-	for __pid in $__running; do wait $__pid 2>/dev/null; done
+	for __pid in $__running; do
+		wait $__pid 2>/dev/null
+		for ((__i = 0; __i < 300; __i++)); do kill -0 -- -$__pid 2>/dev/null || break; sleep 0.1; done
+	done
 	__running=
 }
 trap __end EXIT
