@@ -104,6 +104,10 @@ lint: $(LINT) ## check the format, vet and the other linters of .golangci.yml
 	$(LINT) run $(PACKAGES)
 	cd bench && $(LINT) run ./...
 
+.PHONY: reference
+reference: ## write the parts of docs/ that are made from the code
+	go test -count=1 ./test/docs -run 'Reference|OnThePage' -update
+
 .PHONY: fmt
 fmt: $(LINT) ## format every file in place
 	$(LINT) fmt

@@ -11,8 +11,8 @@ import (
 
 // Interval is a span of time. An end that is not given is open; the word today is frozen when the query is resolved.
 type Interval struct {
-	From string `yaml:"from"`
-	To   string `yaml:"to"`
+	From string `yaml:"from"` // included; left out: open
+	To   string `yaml:"to"`   // included; left out: open; today is frozen when the query is submitted
 	Zone string `yaml:"zone"` // of times without an offset; empty: the query's
 
 	fromLine, toLine int // in the query file; 0: not given
@@ -20,8 +20,8 @@ type Interval struct {
 
 // Instant is one time.
 type Instant struct {
-	At   string `yaml:"at,required"`
-	Zone string `yaml:"zone"` // of a time without an offset; empty: the query's
+	At   string `yaml:"at,required"` // one time
+	Zone string `yaml:"zone"`        // of a time without an offset; empty: the query's
 }
 
 // clock is what times are resolved by.

@@ -11,8 +11,8 @@ import (
 type Output struct {
 	To         string   `yaml:"to,required"` // path relative to the query file, - for standard output, or postgres:[SCHEMA.]TABLE
 	Format     Format   `yaml:"format"`      // default: by the path's ending; a table in PostgreSQL has none
-	IfExists   IfExists `yaml:"if_exists"`   // default: fail
-	Connection string   `yaml:"connection"`  // which database; see ConnectionVariable
+	IfExists   IfExists `yaml:"if_exists"`   // what becomes of a file or table that is there
+	Connection string   `yaml:"connection"`  // name of the database's connection: BRAID_POSTGRES_URL_NAME says how to connect; empty: BRAID_POSTGRES_URL
 }
 
 // UnmarshalStrict reads a mapping, or a plain path.

@@ -38,7 +38,7 @@ type Query struct {
 
 // Run says how much the query may cost in quota and time.
 type Run struct {
-	OnQuota     OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`
+	OnQuota     OnQuota `yaml:"on_quota" json:"on_quota,omitzero"`         // what happens while the quota is used up or the service is away
 	MaxRequests int64   `yaml:"max_requests" json:"max_requests,omitzero"` // after so many the query stops, and can be resumed; 0: any number
 	HoldBack    int64   `yaml:"hold_back" json:"hold_back,omitzero"`       // requests of each quota that are left for others
 	// InFlight is how many requests at a time; 0: as the service allows.
@@ -152,24 +152,24 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 type queryRule struct {
-	Schema     string                        `yaml:"schema,required"`
-	Service    string                        `yaml:"service,required"`
-	Collection string                        `yaml:"collection,required"`
-	Where      strictyaml.Map[conditionRule] `yaml:"where,required"`
-	Select     []string                      `yaml:"select"`
-	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`
-	Run        Run                           `yaml:"run"`
-	Verify     verifyRule                    `yaml:"verify"`
-	Since      *Since                        `yaml:"since"`
-	MaxChunks  int                           `yaml:"max_chunks"`
-	MaxRows    int64                         `yaml:"max_rows"`
-	Zone       string                        `yaml:"zone"`
+	Schema     string                        `yaml:"schema,required"`     // version of this language: query/v1
+	Service    string                        `yaml:"service,required"`    // name of the service's definition
+	Collection string                        `yaml:"collection,required"` // which data of the service
+	Where      strictyaml.Map[conditionRule] `yaml:"where,required"`      // parameter → which values are wanted
+	Select     []string                      `yaml:"select"`              // columns of the table, in this order; default: all
+	Output     strictyaml.OneOrMany[Output]  `yaml:"output"`              // where the table goes; default: NAME.parquet beside the query file
+	Run        Run                           `yaml:"run"`                 // what the query may cost in quota and time, and how it stands to others
+	Verify     verifyRule                    `yaml:"verify"`              // what makes a finished table an error
+	Since      *Since                        `yaml:"since"`               // go on from the last complete run of the same query
+	MaxChunks  int                           `yaml:"max_chunks"`          // divide finer than the service's limits ask, up to so many chunks
+	MaxRows    int64                         `yaml:"max_rows"`            // the table is the first rows of this number
+	Zone       string                        `yaml:"zone"`                // IANA name of the time zone of times without an offset
 }
 
 type verifyRule struct {
-	BadValues BadValues    `yaml:"bad_values"`
-	Coverage  CoverageRule `yaml:"coverage"`
-	Changed   ChangedRule  `yaml:"changed_during_run"`
+	BadValues BadValues    `yaml:"bad_values"`         // a value that does not fit its column's type
+	Coverage  CoverageRule `yaml:"coverage"`           // a value that was asked for and does not have all of its rows
+	Changed   ChangedRule  `yaml:"changed_during_run"` // rows that changed at the service while the query ran
 }
 
 // Parse reads a query file. The error reports everything that is wrong, as strictyaml.Errors; what could be read is given

@@ -15,9 +15,9 @@ import (
 // Since makes a run go on from the last complete run of the same query: it asks only for what is younger by a column than what that
 // run has, less an overlap, and rows of the same key take the place of the ones that are there.
 type Since struct {
-	Column  string   `yaml:"column,required" json:"column"` // of rows, of the type date or timestamp
-	Overlap Duration `yaml:"overlap" json:"overlap,omitzero"`
-	Full    bool     `yaml:"-" json:"full,omitzero"` // ask for all once more; later runs go on from this one
+	Column  string   `yaml:"column,required" json:"column"`   // of rows, of the type date or timestamp
+	Overlap Duration `yaml:"overlap" json:"overlap,omitzero"` // how far before the youngest row a run begins
+	Full    bool     `yaml:"-" json:"full,omitzero"`          // ask for all once more; later runs go on from this one
 	// Begin is where the interval begins that a run narrows, before it was narrowed; open when it has no begin. The coordinator sets it.
 	Begin string `yaml:"-" json:"begin,omitzero"`
 }

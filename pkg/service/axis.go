@@ -28,13 +28,13 @@ const (
 func (c *Collection) Axes() []Axis { return slices.Clone(c.axes) }
 
 type axisRule struct {
-	Each     strictyaml.OneOrMany[string] `yaml:"each"`
-	Pack     strictyaml.OneOrMany[string] `yaml:"pack"`
-	Window   string                       `yaml:"window"`
-	Span     Span                         `yaml:"span"`
-	Align    Align                        `yaml:"align"`
-	Boundary Boundary                     `yaml:"boundary"`
-	Clauses  string                       `yaml:"clauses"`
+	Each     strictyaml.OneOrMany[string] `yaml:"each"`     // one request for each value
+	Pack     strictyaml.OneOrMany[string] `yaml:"pack"`     // as many values in a request as the limits allow
+	Window   string                       `yaml:"window"`   // pieces of an interval
+	Span     Span                         `yaml:"span"`     // of window: the longest one
+	Align    Align                        `yaml:"align"`    // of window: where windows begin
+	Boundary Boundary                     `yaml:"boundary"` // of window: whether neighbours share an instant
+	Clauses  string                       `yaml:"clauses"`  // alternatives of a filter in CQL2 text
 }
 
 func (r axisRule) axis(n strictyaml.Node) (Axis, bool) {

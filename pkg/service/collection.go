@@ -36,21 +36,21 @@ func (c *Collection) Definition() *Definition { return c.definition }
 func (c *Collection) ExactlyOne() []string { return slices.Clone(c.exactlyOne) }
 
 type collectionRule struct {
-	Title         string                        `yaml:"title"`
-	Limits        strictyaml.Node               `yaml:"limits"`
-	Request       requestRule                   `yaml:"request"`
-	Params        strictyaml.Map[parameterRule] `yaml:"params"`
-	ExactlyOne    []string                      `yaml:"exactly_one"`
-	Axes          []axisRule                    `yaml:"axes"`
-	Paging        Paging                        `yaml:"paging"`
-	Rows          rowsRule                      `yaml:"rows"`
-	Fields        strictyaml.Map[fieldRule]     `yaml:"fields,required"`
-	UnknownFields unknownRule                   `yaml:"unknown_fields"`
-	Key           []string                      `yaml:"key"`
-	OnDuplicate   duplicateRule                 `yaml:"on_duplicate"`
-	Finalize      []finalizeStep                `yaml:"finalize"`
-	Estimate      estimateRule                  `yaml:"estimate"`
-	Summary       summaryRule                   `yaml:"summary"`
+	Title         string                        `yaml:"title"`           // for people
+	Limits        strictyaml.Node               `yaml:"limits"`          // laid over the service's
+	Request       requestRule                   `yaml:"request"`         // what is sent; needed without an adapter
+	Params        strictyaml.Map[parameterRule] `yaml:"params"`          // name → a parameter
+	ExactlyOne    []string                      `yaml:"exactly_one"`     // parameters of which a query gives exactly one
+	Axes          []axisRule                    `yaml:"axes"`            // how a query divides, the slowest first
+	Paging        Paging                        `yaml:"paging"`          // how an answer goes on
+	Rows          rowsRule                      `yaml:"rows"`            // where the rows stand in a page; needed without an adapter
+	Fields        strictyaml.Map[fieldRule]     `yaml:"fields,required"` // column → its type
+	UnknownFields unknownRule                   `yaml:"unknown_fields"`  // members of rows that no field declares
+	Key           []string                      `yaml:"key"`             // columns that make a row the same as another one
+	OnDuplicate   duplicateRule                 `yaml:"on_duplicate"`    // which of several rows of one key stays
+	Finalize      []finalizeStep                `yaml:"finalize"`        // steps on the finished table, in order
+	Estimate      estimateRule                  `yaml:"estimate"`        // how many rows to expect
+	Summary       summaryRule                   `yaml:"summary"`         // columns that a person asks about first
 }
 
 // newCollection reads a collection that is laid over the defaults already. What is wrong is noted in the document.

@@ -14,18 +14,18 @@ import (
 // resolves it, and sends it to the hosts that name it and to no other.
 type Credential struct {
 	ID       string                                 `yaml:"-"`
-	Send     Sending                                `yaml:"send,required"`
+	Send     Sending                                `yaml:"send,required"` // place of the secret in a request
 	From     strictyaml.OneOrMany[CredentialSource] `yaml:"from,required"` // the first that is found wins
-	Required bool                                   `yaml:"required"`
-	Signup   string                                 `yaml:"signup"` // where a person gets one
+	Required bool                                   `yaml:"required"`      // without it nothing is sent
+	Signup   string                                 `yaml:"signup"`        // where a person gets one
 }
 
 // Sending is the place of a credential in a request: exactly one member is set.
 type Sending struct {
 	Header string `yaml:"header"` // name of the header
 	Query  string `yaml:"query"`  // name of the parameter; added when the request is sent, never stored
-	Basic  bool   `yaml:"basic"`
-	Bearer bool   `yaml:"bearer"`
+	Basic  bool   `yaml:"basic"`  // HTTP basic authentication: the secret is USER:PASSWORD
+	Bearer bool   `yaml:"bearer"` // Authorization: Bearer
 }
 
 // CredentialSource names where a secret is kept.

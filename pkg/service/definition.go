@@ -33,21 +33,21 @@ type Definition struct {
 }
 
 type definitionRule struct {
-	Schema      string                          `yaml:"schema,required"`
-	Name        string                          `yaml:"name,required"`
-	Title       string                          `yaml:"title"`
-	Docs        string                          `yaml:"docs"`
-	Adapter     string                          `yaml:"adapter"`
-	BaseURL     string                          `yaml:"base_url,required"`
-	Hosts       []Host                          `yaml:"hosts"`
-	Credentials strictyaml.Map[Credential]      `yaml:"credentials"`
-	Quotas      strictyaml.Map[Quota]           `yaml:"quotas"`
-	Limits      strictyaml.Node                 `yaml:"limits"`
-	Timeouts    Timeouts                        `yaml:"timeouts"`
-	Retry       Retry                           `yaml:"retry"`
-	Responses   []ResponseRule                  `yaml:"responses"`
-	Defaults    strictyaml.Node                 `yaml:"defaults"`
-	Collections strictyaml.Map[strictyaml.Node] `yaml:"collections,required"`
+	Schema      string                          `yaml:"schema,required"`      // version of this language: service/v1
+	Name        string                          `yaml:"name,required"`        // the service's name, as queries write it
+	Title       string                          `yaml:"title"`                // for people: what it is
+	Docs        string                          `yaml:"docs"`                 // for people: where it is described
+	Adapter     string                          `yaml:"adapter"`              // name of a compiled-in adapter that speaks to the service
+	BaseURL     string                          `yaml:"base_url,required"`    // https URL below which all requests lie
+	Hosts       []Host                          `yaml:"hosts"`                // hosts that requests and links may lead to; default: that of base_url
+	Credentials strictyaml.Map[Credential]      `yaml:"credentials"`          // id → a secret's place and way
+	Quotas      strictyaml.Map[Quota]           `yaml:"quotas"`               // pool → a quota
+	Limits      strictyaml.Node                 `yaml:"limits"`               // of requests and answers
+	Timeouts    Timeouts                        `yaml:"timeouts"`             // of one request
+	Retry       Retry                           `yaml:"retry"`                // of transient errors
+	Responses   []ResponseRule                  `yaml:"responses"`            // rules that say what an answer means; the first that fits decides
+	Defaults    strictyaml.Node                 `yaml:"defaults"`             // keys of a collection that all collections share
+	Collections strictyaml.Map[strictyaml.Node] `yaml:"collections,required"` // name → a collection
 }
 
 // Parse reads a definition. The error reports everything that is wrong, as strictyaml.Errors; the file's name is only

@@ -20,17 +20,17 @@ type Estimate struct {
 
 // Probe is a request that asks the service itself for the number of rows.
 type Probe struct {
-	Query strictyaml.Map[Template] `yaml:"query"`
-	Count Source                   `yaml:"count,required"`
+	Query strictyaml.Map[Template] `yaml:"query"`          // parameters of the request
+	Count Source                   `yaml:"count,required"` // where the answer says how many
 }
 
 type estimateRule struct {
 	Rows *struct {
-		Per    []string              `yaml:"per"`
-		Absent strictyaml.Map[int64] `yaml:"absent"`
-		Every  time.Duration         `yaml:"every"`
-	} `yaml:"rows"`
-	Probe Probe `yaml:"probe"`
+		Per    []string              `yaml:"per"`    // parameters whose numbers of values are multiplied
+		Absent strictyaml.Map[int64] `yaml:"absent"` // parameter → how many values count when a query gives none
+		Every  time.Duration         `yaml:"every"`  // time between two rows of a series
+	} `yaml:"rows"` // the product of the numbers of values, times the interval over the step
+	Probe Probe `yaml:"probe"` // read, and nothing is asked
 }
 
 // Estimate gives the declared estimate; ok is false when there is none.

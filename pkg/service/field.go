@@ -10,11 +10,11 @@ import (
 )
 
 type fieldRule struct {
-	Type fieldType `yaml:"type,required"`
-	From Path      `yaml:"from"` // in the item
-	Null []string  `yaml:"null"`
-	Zone string    `yaml:"zone"` // of times that are written without an offset
-	Unit unitRule  `yaml:"unit"`
+	Type fieldType `yaml:"type,required"` // of the column
+	From Path      `yaml:"from"`          // in the item
+	Null []string  `yaml:"null"`          // texts that mean null
+	Zone string    `yaml:"zone"`          // of times that are written without an offset
+	Unit unitRule  `yaml:"unit"`          // of the values
 }
 
 // unitRule is the unit of a field's values, or {column: the field that has it}.

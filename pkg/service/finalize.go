@@ -10,14 +10,14 @@ import (
 
 // finalizeStep is one operation of finalize: exactly one member is set.
 type finalizeStep struct {
-	Rename map[string]string                       `yaml:"rename"`
-	Drop   []string                                `yaml:"drop"`
-	Select []string                                `yaml:"select"`
-	Add    map[string]string                       `yaml:"add"`
-	Cast   map[string]fieldType                    `yaml:"cast"`
-	Filter map[string]strictyaml.OneOrMany[string] `yaml:"filter"`
-	Sort   []string                                `yaml:"sort"`
-	Limit  *int                                    `yaml:"limit"`
+	Rename map[string]string                       `yaml:"rename"` // old name → new
+	Drop   []string                                `yaml:"drop"`   // columns
+	Select []string                                `yaml:"select"` // columns, in this order
+	Add    map[string]string                       `yaml:"add"`    // column → its text
+	Cast   map[string]fieldType                    `yaml:"cast"`   // column → type
+	Filter map[string]strictyaml.OneOrMany[string] `yaml:"filter"` // column → texts, one of which a row has
+	Sort   []string                                `yaml:"sort"`   // columns
+	Limit  *int                                    `yaml:"limit"`  // rows
 }
 
 func (s finalizeStep) operation(n strictyaml.Node) frame.Operation {

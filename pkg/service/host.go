@@ -12,7 +12,7 @@ import (
 // Host is a host that requests may be sent to.
 type Host struct {
 	Host        string   `yaml:"host,required"` // host, which stands for all its ports, or exactly host:port
-	Aliases     []string `yaml:"aliases"`       // hosts that links may name and that are rewritten to Host
+	Aliases     []string `yaml:"aliases"`       // hosts that links may name and that are rewritten to host
 	Credentials []string `yaml:"credentials"`   // ids of the credentials that may be sent here
 	Insecure    bool     `yaml:"insecure"`      // allows http
 }

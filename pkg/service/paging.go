@@ -10,19 +10,19 @@ import (
 
 // Paging says how the pages of one chunk follow each other.
 type Paging struct {
-	Style     PagingStyle              `yaml:"style"`
-	Next      Source                   `yaml:"next"`       // of link and cursor: where the answer names the next page
-	Send      strictyaml.Map[Template] `yaml:"send"`       // of cursor, offset and page: parameters that ask for a page
-	More      Source                   `yaml:"more"`       // of cursor: whether there is a next page; overrules the cursor
-	First     *int64                   `yaml:"first"`      // of offset and page: the first page's; nil: 0 and 1
-	Stop      StopRule                 `yaml:"stop"`       // of offset and page: what ends the walk
-	EmptyPage EmptyPageRule            `yaml:"empty_page"` // of link and cursor: what an empty page that names a next one means
-	Keep      []string                 `yaml:"keep"`       // of link: parameters put back when a next link dropped them
-	MaxPages  int                      `yaml:"max_pages"`  // a longer walk fails
-	Repeat    RepeatRule               `yaml:"repeat"`     // of link and cursor: what the cursor of the same page again means
-	CursorTTL time.Duration            `yaml:"cursor_ttl"` // of link and cursor: how long a cursor lives; 0: unknown
-	Count     PageCount                `yaml:"count"`
-	Truncated []TruncateRule           `yaml:"truncated_when"`
+	Style     PagingStyle              `yaml:"style"`          // how the next page is asked for
+	Next      Source                   `yaml:"next"`           // of link and cursor: where the answer names the next page
+	Send      strictyaml.Map[Template] `yaml:"send"`           // of cursor, offset and page: parameters that ask for a page
+	More      Source                   `yaml:"more"`           // of cursor: whether there is a next page; overrules the cursor
+	First     *int64                   `yaml:"first"`          // of offset and page: the first page's; nil: 0 and 1
+	Stop      StopRule                 `yaml:"stop"`           // of offset and page: what ends the walk
+	EmptyPage EmptyPageRule            `yaml:"empty_page"`     // of link and cursor: what an empty page that names a next one means
+	Keep      []string                 `yaml:"keep"`           // of link: parameters put back when a next link dropped them
+	MaxPages  int                      `yaml:"max_pages"`      // a longer walk fails
+	Repeat    RepeatRule               `yaml:"repeat"`         // of link and cursor: what the cursor of the same page again means
+	CursorTTL time.Duration            `yaml:"cursor_ttl"`     // of link and cursor: how long a cursor lives; 0: unknown
+	Count     PageCount                `yaml:"count"`          // of all: numbers that the answer claims, which have to be true
+	Truncated []TruncateRule           `yaml:"truncated_when"` // signs that an answer was cut off
 }
 
 // PagingStyle is a way to find the next page.
@@ -131,8 +131,8 @@ func (r *StopRule) UnmarshalStrict(n strictyaml.Node) {
 		return
 	}
 	var rule struct {
-		Total Source `yaml:"total"`
-		Pages Source `yaml:"pages"`
+		Total Source `yaml:"total"` // where the answer says how many rows there are
+		Pages Source `yaml:"pages"` // where the answer says how many pages there are
 	}
 	n.Decode(&rule)
 	switch {
@@ -153,8 +153,8 @@ type PageCount struct {
 
 // TruncateRule tells by which sign an answer was cut off.
 type TruncateRule struct {
-	At   Path   `yaml:"at"`
-	Is   string `yaml:"is"`
+	At   Path   `yaml:"at"`   // in a JSON body
+	Is   string `yaml:"is"`   // text that stands there
 	Rows int    `yaml:"rows"` // a page of so many rows is cut off
 }
 

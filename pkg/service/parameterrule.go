@@ -9,20 +9,20 @@ import (
 )
 
 type parameterRule struct {
-	Type            ParameterType                `yaml:"type,required"`
-	Aliases         strictyaml.OneOrMany[string] `yaml:"aliases"`
-	Of              strictyaml.OneOrMany[Unit]   `yaml:"of"`
-	Many            ManyStyle                    `yaml:"many"`
-	Send            strictyaml.Map[Template]     `yaml:"send"`
-	Pattern         *regexp.Regexp               `yaml:"pattern"`
-	Values          allowedValues                `yaml:"values"`
-	Omit            strictyaml.OneOrMany[string] `yaml:"omit"`
-	Language        string                       `yaml:"language"`
-	TextLanguages   strictyaml.OneOrMany[string] `yaml:"text_languages"`
-	UnquotedNumbers unquotedNumbers              `yaml:"unquoted_numbers"`
-	Required        bool                         `yaml:"required"`
-	Default         strictyaml.OneOrMany[string] `yaml:"default"`
-	Hint            string                       `yaml:"hint"`
+	Type            ParameterType                `yaml:"type,required"`    // of its values
+	Aliases         strictyaml.OneOrMany[string] `yaml:"aliases"`          // other names under which a query may give it
+	Of              strictyaml.OneOrMany[Unit]   `yaml:"of"`               // of an interval: the forms of its ends
+	Many            ManyStyle                    `yaml:"many"`             // how several values travel in one request; default: one value a request
+	Send            strictyaml.Map[Template]     `yaml:"send"`             // name on the wire → text with {} for the value, {len} for its length, {from} and {to} of an interval; default: the parameter's name → {}
+	Pattern         *regexp.Regexp               `yaml:"pattern"`          // that values match
+	Values          allowedValues                `yaml:"values"`           // the allowed ones; or value → other spellings of it
+	Omit            strictyaml.OneOrMany[string] `yaml:"omit"`             // of columns: names that are never sent
+	Language        string                       `yaml:"language"`         // of cql2_text: the parameter that tells the filter's language
+	TextLanguages   strictyaml.OneOrMany[string] `yaml:"text_languages"`   // the values of language that mean CQL2 text
+	UnquotedNumbers unquotedNumbers              `yaml:"unquoted_numbers"` // of cql2_text: a comparison with a number that has no quotes
+	Required        bool                         `yaml:"required"`         // a query must give it
+	Default         strictyaml.OneOrMany[string] `yaml:"default"`          // sent when a query gives none
+	Hint            string                       `yaml:"hint"`             // what is expected, in words
 }
 
 // unquotedNumbers says what becomes of a filter that compares a field with a number without quotes.

@@ -13,14 +13,14 @@ import (
 // processes and machines that name one pool share one ledger.
 type Quota struct {
 	Pool           string           `yaml:"-"`
-	Counts         QuotaUnit        `yaml:"counts"`
-	Per            QuotaOwner       `yaml:"per"`
+	Counts         QuotaUnit        `yaml:"counts"`          // what is counted
+	Per            QuotaOwner       `yaml:"per"`             // whom the service counts
 	Limit          int64            `yaml:"limit,required"`  // what is believed until the service says otherwise
 	AnonymousLimit AnonymousLimit   `yaml:"anonymous_limit"` // without a credential
-	Window         time.Duration    `yaml:"window,required"`
-	Model          QuotaModel       `yaml:"model"`
-	Observe        QuotaObservation `yaml:"observe"`
-	HoldBack       int64            `yaml:"hold_back"` // never spend the last ones
+	Window         time.Duration    `yaml:"window,required"` // in which the limit holds
+	Model          QuotaModel       `yaml:"model"`           // how spent units come back
+	Observe        QuotaObservation `yaml:"observe"`         // what the service says of it: ietf, or sources
+	HoldBack       int64            `yaml:"hold_back"`       // never spend the last ones
 }
 
 // QuotaUnit is what a quota counts.
@@ -87,12 +87,12 @@ func (o *QuotaObservation) UnmarshalStrict(n strictyaml.Node) {
 		return
 	}
 	var sources struct {
-		Limit     Source `yaml:"limit"`
-		Remaining Source `yaml:"remaining"`
+		Limit     Source `yaml:"limit"`     // where the answer says it
+		Remaining Source `yaml:"remaining"` // where the answer says it
 		Reset     struct {
-			From Source    `yaml:"from,required"`
-			As   ResetForm `yaml:"as,required"`
-		} `yaml:"reset"`
+			From Source    `yaml:"from,required"` // where the answer says it
+			As   ResetForm `yaml:"as,required"`   // form of the reset
+		} `yaml:"reset"` // when units come back
 	}
 	n.Decode(&sources)
 	*o = QuotaObservation{Limit: sources.Limit, Remaining: sources.Remaining, Reset: sources.Reset.From, ResetAs: sources.Reset.As}

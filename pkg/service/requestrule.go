@@ -10,11 +10,11 @@ import (
 )
 
 type requestRule struct {
-	Method  requestMethod            `yaml:"method"`
-	Path    string                   `yaml:"path,required"`
-	Query   strictyaml.Map[Template] `yaml:"query"`
-	Headers map[string]string        `yaml:"headers"`
-	Body    bodyRule                 `yaml:"body"`
+	Method  requestMethod            `yaml:"method"`        // of the request
+	Path    string                   `yaml:"path,required"` // below base_url
+	Query   strictyaml.Map[Template] `yaml:"query"`         // name → fixed text, in which {page_rows} is replaced
+	Headers map[string]string        `yaml:"headers"`       // name → text
+	Body    bodyRule                 `yaml:"body"`          // of a POST: parameters travel in it
 }
 
 type requestMethod string
@@ -30,7 +30,7 @@ func (requestMethod) Choices() []string { return []string{"GET", "POST", "POST_I
 
 // bodyRule says that parameters travel in the body instead of the URL.
 type bodyRule struct {
-	As   bodyStyle                `yaml:"as"`
+	As   bodyStyle                `yaml:"as"`   // its form
 	With strictyaml.Map[Template] `yaml:"with"` // what every body has
 }
 

@@ -15,18 +15,18 @@ import (
 
 // ResponseRule maps facts of an answer to its class. All conditions that are given must hold.
 type ResponseRule struct {
-	When      Condition   `yaml:"when,required"`
-	Then      RuleClass   `yaml:"then,required"`
-	GivesUpAs GiveUpClass `yaml:"gives_up_as"`
+	When      Condition   `yaml:"when,required"` // all parts must hold
+	Then      RuleClass   `yaml:"then,required"` // what becomes of the chunk
+	GivesUpAs GiveUpClass `yaml:"gives_up_as"`   // of transient: what it counts as when its tries are used up
 }
 
 // Condition is what a ResponseRule looks at.
 type Condition struct {
-	Status []int                     `yaml:"status"`
-	Body   *regexp.Regexp            `yaml:"body"` // looked for in the first 4 KiB
-	Header map[string]*regexp.Regexp `yaml:"header"`
-	At     Path                      `yaml:"at"` // in a JSON body
-	Is     string                    `yaml:"is"`
+	Status []int                     `yaml:"status"` // one of this list
+	Body   *regexp.Regexp            `yaml:"body"`   // looked for in the first 4 KiB
+	Header map[string]*regexp.Regexp `yaml:"header"` // name → regular expression, each is found
+	At     Path                      `yaml:"at"`     // in a JSON body
+	Is     string                    `yaml:"is"`     // one of the values there has this text
 }
 
 // RuleClass is a class that a rule can give.

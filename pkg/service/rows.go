@@ -32,12 +32,12 @@ type fromField struct {
 }
 
 type rowsRule struct {
-	Format    rowFormat `yaml:"format,required"`
-	At        Path      `yaml:"at"`
-	Take      string    `yaml:"take"`
-	Separator separator `yaml:"separator"`
-	Comment   string    `yaml:"comment"`
-	Names     nameStyle `yaml:"names"`
+	Format    rowFormat `yaml:"format,required"` // of a page
+	At        Path      `yaml:"at"`              // of json and geojson: path of the list of items, ending in [*]
+	Take      string    `yaml:"take"`            // the item's member that is the row
+	Separator separator `yaml:"separator"`       // of csv: one character, or tab
+	Comment   string    `yaml:"comment"`         // of csv: what a line begins with that is no row
+	Names     nameStyle `yaml:"names"`           // how columns are called
 }
 
 type rowFormat string

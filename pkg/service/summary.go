@@ -9,13 +9,12 @@ import (
 
 // summaryRule names the columns that a person asks about first.
 type summaryRule struct {
-	Sites  string `yaml:"sites"`
-	Time   string `yaml:"time"`
-	Value  string `yaml:"value"`
-	Status string `yaml:"status"`
-	// Every is the time between two rows of a series without gaps; Series are the columns that tell the series of a site apart.
-	Every  time.Duration `yaml:"every"`
-	Series []string      `yaml:"series"`
+	Sites  string        `yaml:"sites"`  // column of sites
+	Time   string        `yaml:"time"`   // column of times
+	Value  string        `yaml:"value"`  // column of values
+	Status string        `yaml:"status"` // column such as approved or provisional
+	Every  time.Duration `yaml:"every"`  // time between two rows of a series without gaps
+	Series []string      `yaml:"series"` // columns that tell the series of a site apart
 }
 
 func (r summaryRule) roles(n strictyaml.Node, known func(strictyaml.Node, string)) frame.Roles {
