@@ -295,7 +295,9 @@ func (a *app) serverHere(ctx context.Context) (*braid.Client, string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, inUseWait)
 	defer cancel()
-	if client.Ready(ctx) != nil {
+	// A server that was started just now has no leader yet, and takes queries all the same.
+	var notReady *braid.ServerError
+	if err := client.Ready(ctx); err != nil && !errors.As(err, &notReady) {
 		return nil, ""
 	}
 	return client, h.URL
