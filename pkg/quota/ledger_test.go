@@ -97,6 +97,32 @@ func TestAfterARefusalOneRequestAsks(t *testing.T) {
 	}
 }
 
+// How soon units return at another address than the declared one is not known: its word is believed, and one request at a time asks for another.
+func TestOfAMirrorThatSaysThatNothingIsLeftOneRequestAsks(t *testing.T) {
+	t.Parallel()
+	l := quota.Open(quota.Config{
+		Pool: "p", Owner: "o", Counts: "requests", Model: quota.Rolling, Limit: 100, Window: time.Hour, Foreign: true, Observes: true,
+	}, nil)
+	if g := l.Exchange(at(0), "w", time.Second, quota.Report{Need: 1, Batch: 16}); g.Free != 1 {
+		t.Fatalf("before it has said anything %d are granted", g.Free)
+	}
+	l.Exchange(at(0), "w", time.Second, spent(0, 1, 10))
+	if g := l.Exchange(at(time.Second), "w", time.Second, quota.Report{Need: 1, Batch: 64}); g.Free > 10 {
+		t.Errorf("of 10 that are left %d are granted", g.Free)
+	}
+	l.Exchange(at(time.Second), "w", time.Second, spent(time.Second, 2, 0))
+	if g := l.Exchange(at(2*time.Second), "w", time.Second, quota.Report{Need: 1, Batch: 16}); g.Free != 1 {
+		t.Errorf("when nothing is left %d may ask: %+v", g.Free, g.Denied)
+	}
+	if g := l.Exchange(at(2*time.Second), "v", time.Second, quota.Report{Need: 1}); g.Denied == nil || !g.Denied.Soon {
+		t.Errorf("while one asks, another is %+v", g)
+	}
+	l.Exchange(at(3*time.Second), "w", time.Second, spent(3*time.Second, 3, 39))
+	if g := l.Exchange(at(4*time.Second), "v", time.Second, quota.Report{Need: 5}); g.Free != 5 {
+		t.Errorf("of 39 that are left %d are granted: %+v", g.Free, g.Denied)
+	}
+}
+
 func TestAServiceThatNamesNoNumbersIsBelievedAfterItsRefusal(t *testing.T) {
 	t.Parallel()
 	l := quota.Open(hourly(3), nil)

@@ -122,8 +122,12 @@ func (l *Ledger) left(at int64) int64 {
 	left -= l.s.HoldBack + free + flying
 	switch {
 	case left >= max(1, l.need):
-	case l.free():
+	case l.free() && !ok:
 		return unknown
+	case l.free() && free+flying > 0: // the answer to what is under way says more
+		return min(left, 0)
+	case l.free(): // the service's word is that nothing is left; how soon it returns there is not known, and one request asks
+		return max(1, l.need)
 	case free+flying == 0 && (l.asks(at) || l.disagrees(at)):
 		return max(1, l.need) // of one request
 	}
@@ -142,7 +146,7 @@ func (l *Ledger) Left() int64 { return max(0, l.left(l.s.Latest)) }
 // unheard tells whether the service has yet to say how the pool stands: one request asks before others are sent, so that a
 // limit that is lower than it was declared is known before it is spent.
 func (l *Ledger) unheard() bool {
-	return l.cfg.Observes && (!l.cfg.Foreign || l.s.HoldBack > 0) && !l.s.Observed && l.s.Reading == nil && !l.s.Served
+	return l.cfg.Observes && !l.s.Observed && l.s.Reading == nil && !l.s.Served
 }
 
 // disagrees tells whether the service's word leaves nothing only because it is not known which of our own requests it had counted,
@@ -160,7 +164,7 @@ func (l *Ledger) mayReturn(at, units int64) bool {
 	if free+flying == 0 || at < l.s.Refused {
 		return false
 	}
-	if l.asks(at) || l.unheard() {
+	if l.asks(at) || l.unheard() || l.free() {
 		return true // its answer tells
 	}
 	left := l.own(at) - flying
