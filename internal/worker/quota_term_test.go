@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,14 +25,17 @@ func (s slowLook) HasResult(ctx context.Context, query string, p messages.Positi
 	return s.Results.HasResult(ctx, query, p)
 }
 
-// slowQuotas is a store of accounts that takes a moment.
+// slowQuotas is a store of accounts that takes a moment. While the worker stands still, nothing of it goes there.
 type slowQuotas struct {
 	worker.Quotas
-	took func()
+	still *sync.RWMutex
+	took  func()
 }
 
 func (s slowQuotas) UpdateQuota(ctx context.Context, pool, owner string, edit func(*messages.QuotaLedger) *messages.QuotaLedger) error {
 	defer s.took()
+	s.still.RLock()
+	defer s.still.RUnlock()
 	return s.Quotas.UpdateQuota(ctx, pool, owner, edit)
 }
 
@@ -45,10 +49,13 @@ func TestAReservationThatWasOverIsNotSpent(t *testing.T) {
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	var charged, stood atomic.Bool
 	var other, sent atomic.Int64
+	var still sync.RWMutex
 	stand := func() {
 		if !charged.Load() || !stood.CompareAndSwap(false, true) {
 			return
 		}
+		still.Lock()
+		defer still.Unlock()
 		ahead.Add(int64(2 * window))
 		err := r.bus.UpdateQuota(t.Context(), cfg.Pool, cfg.Owner, func(l *messages.QuotaLedger) *messages.QuotaLedger {
 			ledger := quota.Open(cfg, l)
@@ -72,7 +79,7 @@ func TestAReservationThatWasOverIsNotSpent(t *testing.T) {
 		s.ports = func(p *worker.Ports) {
 			p.Now = now
 			p.Results = slowLook{p.Results, stand}
-			p.Quotas = slowQuotas{p.Quotas, func() {
+			p.Quotas = slowQuotas{p.Quotas, &still, func() {
 				if charged.CompareAndSwap(false, true) {
 					ahead.Add(int64(50 * time.Millisecond)) // so that it is looked for a result again before the request
 				}
