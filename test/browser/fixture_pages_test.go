@@ -48,6 +48,7 @@ func TestAMillionPositionsAreDrawnInBinsAndCanBeZoomedTo(t *testing.T) {
 	f := newFixture(t)
 	const id = "01890a5d-ac96-774b-bcce-b302099a8057"
 	f.statuses = []*messages.Status{newStatus(id, "continental-flow", messages.Running, million, 611_388)}
+	f.statuses[0].Progress.Waiting = 400
 	f.grid = millionGrid(id)
 	b := newTab(t, f.url)
 	b.allow("404") // there are no chunks, rows and series

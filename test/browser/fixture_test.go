@@ -5,8 +5,11 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +25,8 @@ type fixture struct {
 	t   *testing.T
 	url string
 
+	disconnect func() // ends what every client has open
+
 	mu       sync.Mutex // guards all below
 	statuses []*messages.Status
 	grid     func(from, to, bins int) *messages.Grid
@@ -29,6 +34,9 @@ type fixture struct {
 	chunks   map[string]*messages.ChunkDetail
 	list     []messages.Chunk
 	preview  *messages.Preview
+	failures *messages.Failures
+	asked    map[string]int // requests by the last part of their path
+	same     int            // requests that were told that nothing has changed
 	coverage *messages.Coverage
 	services *messages.ServiceList
 	workers  *messages.WorkerList
@@ -44,11 +52,12 @@ func newFixture(t *testing.T) *fixture {
 	if chromium == nil {
 		t.Skip(errNoChromium)
 	}
-	f := &fixture{t: t, chunks: map[string]*messages.ChunkDetail{}, watchers: map[chan *messages.Status]bool{}}
+	f := &fixture{t: t, asked: map[string]int{}, chunks: map[string]*messages.ChunkDetail{}, watchers: map[chan *messages.Status]bool{}}
 	mux := http.NewServeMux()
 	mux.Handle("/", dashboard.New())
 	f.route(mux)
 	server := httptest.NewServer(mux)
+	f.disconnect = server.CloseClientConnections
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
@@ -65,19 +74,33 @@ func (f *fixture) route(mux *http.ServeMux) {
 			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			f.asked[path.Base(r.URL.Path)]++
 			v := what(r)
 			if v == nil {
 				refuse(w, http.StatusNotFound, "not-found", "Not found", "there is no such thing")
 				return
 			}
+			data, err := json.Marshal(v)
+			if err != nil {
+				panic(err) // it is of our own types
+			}
+			etag := fmt.Sprintf(`W/"%08x"`, crc32.ChecksumIEEE(data))
+			w.Header().Set("ETag", etag)
+			w.Header().Set("Cache-Control", "no-store")
+			if r.Header.Get("If-None-Match") == etag {
+				f.same++
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
+			_, _ = w.Write(data)
 		})
 	}
 	answer("GET /v1/queries", func(*http.Request) any { return map[string]any{"queries": f.statuses} })
 	answer("GET /v1/queries/{id}", func(r *http.Request) any { return orNil(f.find(r.PathValue("id"))) })
+	answer("GET /v1/queries/{id}/failures", func(*http.Request) any { return orNil(f.failures) })
 	answer("GET /v1/queries/{id}/grid", func(r *http.Request) any {
-		if f.grid == nil {
+		if f.grid == nil || f.find(r.PathValue("id")) == nil {
 			return nil
 		}
 		number := func(name string, otherwise int) int {
@@ -185,6 +208,11 @@ func (f *fixture) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		number++
+		if s.Progress == nil { // it was removed
+			fmt.Fprintf(w, "id: %d\nevent: removed\ndata: {\"id\":%q}\n\n", number, s.Query.ID)
+			_ = http.NewResponseController(w).Flush()
+			return
+		}
 		data, _ := json.Marshal(s)
 		fmt.Fprintf(w, "id: %d\nevent: status\ndata: %s\n\n", number, data)
 		_ = http.NewResponseController(w).Flush()
@@ -217,6 +245,32 @@ func (f *fixture) tell(id string, change func(*messages.Status)) {
 		f.statuses[i] = changed
 		for news := range f.watchers {
 			news <- changed
+		}
+	}
+}
+
+// change changes what is answered.
+func (f *fixture) change(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// counts of requests for a view so far.
+func (f *fixture) count(view string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked[view]
+}
+
+// remove removes a query; tells: those that watch hear of it.
+func (f *fixture) remove(id string, tells bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.statuses = slices.DeleteFunc(f.statuses, func(s *messages.Status) bool { return s.Query.ID == id })
+	for news := range f.watchers {
+		if tells {
+			news <- &messages.Status{Query: &messages.Query{ID: id}}
 		}
 	}
 }

@@ -55,7 +55,7 @@ export async function request(path, { method = "GET", body, headers = {}, signal
 		throw new Away(error.name === "TimeoutError" ? "The server did not answer within a minute." : "The server does not answer.");
 	}
 	reached(true);
-	if (response.ok) return response;
+	if (response.ok || response.status === 304) return response;
 	let problem = {};
 	try {
 		problem = await response.json();
@@ -69,6 +69,12 @@ export async function request(path, { method = "GET", body, headers = {}, signal
 
 export async function get(path, signal) {
 	return (await request(path, { signal })).json();
+}
+
+// getChanged gives a resource with the tag of what it is, or null when it is still what etag says.
+export async function getChanged(path, etag, signal) {
+	const response = await request(path, { signal, headers: etag ? { "If-None-Match": etag } : {} });
+	return response.status === 304 ? null : { data: await response.json(), etag: response.headers.get("ETag") ?? "" };
 }
 
 export async function post(path, body, headers = {}) {

@@ -1,37 +1,39 @@
 // The table of chunks, and all that is known of one.
 import { html, useLayoutEffect, useRef, useState } from "./dom.js";
-import { get, queryPath } from "./api.js";
+import { queryPath } from "./api.js";
 import { usePolled, useRefreshed } from "./live.js";
 import { bytes, count, milliseconds, plural } from "./format.js";
 import { chunkStates, chunkWord } from "./states.js";
-import { Empty, ErrorBox, Fact, Loading, Time } from "./parts.js";
+import { Empty, ErrorBox, Fact, Loading, Time, told } from "./parts.js";
 
-const pageSize = 25;
+// How many rows the table has: each press of a button shows more of them, all of them live, and then the next ones.
+const sizes = [25, 100, 250];
 
 export const ChunkState = ({ state }) => html`<span class="chunk-state ${state.replace("_", "-")}">${chunkWord(state)}</span>`;
 
-export function Chunks({ id, revision, onOpen }) {
+export function Chunks({ id, revision, turn, onOpen }) {
 	const [state, setState] = useState("");
 	const [from, setFrom] = useState("");
-	const [more, setMore] = useState({ key: "", chunks: [], next: null, error: null });
+	const [size, setSize] = useState(0);
+	const input = useRef(null);
 	const filter = `${state && `&state=${state}`}${from && `&from=${encodeURIComponent(from)}`}`;
-	const { data, error } = useRefreshed(queryPath(id, `/chunks?limit=${pageSize}${filter}`), revision, 2000);
-	const behind = more.key === filter ? more : { chunks: [], next: undefined };
-	const next = behind.next === undefined ? data?.next : behind.next;
-	const load = async () => {
-		try {
-			const page = await get(queryPath(id, `/chunks?limit=${pageSize}${state && `&state=${state}`}&from=${encodeURIComponent(next)}`));
-			setMore({ key: filter, chunks: [...behind.chunks, ...page.chunks], next: page.next ?? null, error: null });
-		} catch (failed) {
-			setMore({ ...behind, key: filter, next, error: failed });
+	const { data, error } = useRefreshed(queryPath(id, `/chunks?limit=${sizes[size]}${filter}`), revision, { every: 2000, turn });
+	const shown = data?.chunks ?? [];
+	const largest = size === sizes.length - 1;
+	const more = () => {
+		if (!largest) {
+			setSize(size + 1);
+			return;
 		}
+		setFrom(data.next);
+		input.current.value = data.next;
+		input.current.focus();
 	};
-	const shown = [...(data?.chunks ?? []), ...behind.chunks];
 	return html`<section class="panel" aria-labelledby="chunks-title"><div class="panel-title"><h2 id="chunks-title">Chunks</h2>
 		<form class="filters" onSubmit=${(e) => { e.preventDefault(); setFrom(new FormData(e.target).get("from").trim()); }}>
-			<label>State <select value=${state} onChange=${(e) => setState(e.target.value)}><option value="">all</option>${chunkStates.map((s) => html`<option value=${s.name}>${s.word}</option>`)}</select></label>
-			<label>From position <input name="from" inputmode="decimal" pattern="[0-9]+(\\.[01])*" size="9" placeholder="0" /></label><button type="submit">Go</button></form></div>
-		<${ErrorBox} error=${error ?? more.error} doing="list the chunks" />
+			<label>State <select value=${state} onChange=${(e) => { setState(e.target.value); setSize(0); }}><option value="">all</option>${chunkStates.map((s) => html`<option value=${s.name}>${s.word}</option>`)}</select></label>
+			<label>From position <input ref=${input} name="from" inputmode="decimal" pattern="[0-9]+(\\.[01])*" size="9" placeholder="0" /></label><button type="submit">Show from there</button></form></div>
+		<${ErrorBox} error=${told(error)} doing="list the chunks" />
 		${!data && !error && html`<${Loading} what="Reading the chunks" />`}
 		${data && shown.length === 0 && html`<${Empty} title=${state ? `No chunk is ${chunkWord(state)}${from && ` from position ${from} on`}.` : "There is no chunk here."} />`}
 		${shown.length > 0 && html`<div class="scroll"><table class="chunks"><caption class="hidden">Chunks in the order of their positions</caption>
@@ -39,7 +41,7 @@ export function Chunks({ id, revision, onOpen }) {
 			<tbody>${shown.map((c) => html`<tr key=${c.position} data-position=${c.position} data-state=${c.state}><th scope="row"><button type="button" class="link" onClick=${() => onOpen(c.position)} aria-label=${`Chunk ${c.position}`}>${c.position}</button></th>
 				<td><${ChunkState} state=${c.state} />${c.class && html` <small>${c.class}</small>`}</td><td class="number">${result(c) ? count(c.rows) : "–"}</td><td class="number">${result(c) ? count(c.pages) : "–"}</td><td class="number">${c.requests ? count(c.requests) : "–"}</td>
 				<td class="number">${result(c) ? bytes(c.bytes) : "–"}</td><td class="number">${milliseconds(c.upstream_ns)}</td><td>${c.worker || "–"}</td><td><${Time} at=${c.finished} /></td></tr>`)}</tbody></table></div>`}
-		${next && html`<p><button type="button" onClick=${load}>Show more</button></p>`}</section>`;
+		${data?.next && html`<p><button type="button" onClick=${more}>${largest ? "Show the next ones" : "Show more"}</button></p>`}</section>`;
 }
 
 const result = (chunk) => chunk.state === "done" || chunk.state === "empty";
@@ -59,6 +61,15 @@ export function Chunk({ id, position, live, onClose, onOpen }) {
 		${error && html`<${ErrorBox} error=${error} doing=${`show chunk ${position}`} />`}
 		${!data && !error && html`<${Loading} what="Reading the chunk" />`}
 		${data && html`<${ChunkBody} chunk=${data} onOpen=${onOpen} />`}</div></dialog>`;
+}
+
+const mostFailed = 10;
+
+// FailedList names chunks that failed: why, and what to do.
+export function FailedList({ list, onOpen }) {
+	return html`<ol class="failed-list">${list.slice(0, mostFailed).map((f) => html`<li key=${f.position} data-failed=${f.position}><button type="button" class="link" onClick=${() => onOpen(f.position)}>Chunk ${f.position}</button> <strong>${f.class}${f.status ? ` · HTTP ${f.status}` : ""}</strong> <small><${Time} at=${f.at} /></small>
+		<p>${f.message}</p>${f.hint && html`<p class="hint">${f.hint}</p>`}${f.asks && !f.hint?.includes(f.asks) && html`<p class="muted asked">It asks for ${f.asks}</p>`}</li>`)}</ol>
+		${list.length > mostFailed && html`<p class="muted">and ${count(list.length - mostFailed)} more: the table of chunks shows those of the state failed</p>`}`;
 }
 
 function ChunkBody({ chunk, onOpen }) {

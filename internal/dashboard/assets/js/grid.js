@@ -175,7 +175,7 @@ function clampView(from, to, chunks, least) {
 	return span >= chunks ? null : { from: start, to: start + span };
 }
 
-export function Grid({ id, chunks, revision, onOpen }) {
+export function Grid({ id, chunks, revision, turn, onOpen }) {
 	const box = useRef(null);
 	const canvas = useRef(null);
 	const [width, setWidth] = useState(0);
@@ -194,7 +194,7 @@ export function Grid({ id, chunks, revision, onOpen }) {
 	const layout = layoutOf(width || 320, span);
 	const least = fewest(width || 320, chunks);
 	const range = view ? `&from=${view.from}&to=${view.to}` : "";
-	const { data: grid, error } = useRefreshed(width ? queryPath(id, `/grid?bins=${layout.bins}${range}`) : null, revision);
+	const { data: grid, error } = useRefreshed(width ? queryPath(id, `/grid?bins=${layout.bins}${range}`) : null, revision, { turn });
 	const shown = grid && layoutOf(width || 320, grid.to - grid.from);
 	const paint = useCallback(() => {
 		if (!grid || !canvas.current) return;
@@ -299,7 +299,7 @@ export function Grid({ id, chunks, revision, onOpen }) {
 		</div>
 		<p class="told" role="status">${told ? `${rangeWords(told)}: ${words(told.counts)}` : view ? `Positions ${count(view.from)} to ${count(view.to - 1)} of ${count(chunks)}` : `All ${count(chunks)} positions`}</p>
 		<${Legend} sums=${sums} />
-		<p class="muted help" id="grid-help">Click a cell, or press Enter, to see its chunk; of several it zooms in. Drag moves, + and − zoom, 0 shows all; so does the wheel, with Shift or once the grid has the focus.</p>
+		<p class="muted help" id="grid-help">Click a cell, or press Enter, to see its chunk${least < chunks ? "; of several it zooms in. + and −, or the wheel with Shift, zoom; a drag moves; 0 shows all" : ""}.</p>
 		${error && !grid && html`<p class="muted" role="status">The positions cannot be shown: ${error.message}</p>`}
 	</section>`;
 }

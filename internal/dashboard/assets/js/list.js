@@ -2,8 +2,8 @@
 import { html, useEffect, useMemo, useRef, useState } from "./dom.js";
 import { get } from "./api.js";
 import { follow, useNow } from "./live.js";
-import { count, duration } from "./format.js";
-import { Pace } from "./eta.js";
+import { count } from "./format.js";
+import { leftWords, Pace, quotaIsShort } from "./eta.js";
 import { active, queryStates, resumeAt, resumesByItself, stopTitle } from "./states.js";
 import { Command, Countdown, Empty, ErrorBox, Loading, Progress, QuotaBar, Share, State, Time, told } from "./parts.js";
 
@@ -30,7 +30,8 @@ function useQueries() {
 				throw error;
 			});
 			// What is no longer in the list has been removed, as far as the page reaches.
-			set((before) => ({ list: (before.list ?? []).filter((s) => page.queries.some((q) => q.query.id === s.query.id) || page.next), next: page.next, error: null }));
+			const [ids, oldest] = [new Set(page.queries.map((s) => s.query.id)), page.queries.at(-1)?.query.created];
+			set((before) => ({ list: (before.list ?? []).filter((s) => ids.has(s.query.id) || (page.next && s.query.created < oldest)), next: page.next, error: null }));
 			put(page.queries, page.next);
 		};
 		first().catch((error) => set((before) => ({ ...before, error })));
@@ -69,7 +70,8 @@ function Doing({ status, pace, now }) {
 	if (query.state === "running") {
 		const left = pace?.left(query, progress, now.getTime());
 		if (progress?.workers && progress.workers.present === 0 && progress.waiting > 0) return html`<span class="warn">waits for a worker</span>`;
-		return left === null || left === undefined ? html`<span class="muted">reckoning …</span>` : html`<span>about ${duration(left)}</span>`;
+		if (left !== null && left !== undefined) return html`<span>${leftWords(left)}</span>`;
+		return html`<span class="muted">${quotaIsShort(query, progress) ? "longer than the quota lasts" : "reckoning …"}</span>`;
 	}
 	if (query.state === "stopping") return html`<span>drains what is in flight</span>`;
 	if (query.state === "interrupted" || query.state === "failed") {

@@ -1,5 +1,5 @@
 // Live queries: server-sent events, and polling where the server has none or a proxy swallows them.
-import { get, reached, Refused } from "./api.js";
+import { get, getChanged, reached, Refused } from "./api.js";
 import { useEffect, useRef, useState } from "./dom.js";
 
 const retryFirst = 1000;
@@ -75,14 +75,17 @@ export function follow(path, { onEvent, check, onError }) {
 	};
 }
 
-// usePolled asks a resource now and every so many milliseconds while the page is seen; 0: once. A changed key asks anew.
-export function usePolled(path, every, key = "") {
+const onceMore = 2000;
+
+// usePolled asks a resource now and every so many milliseconds while the page is seen; 0: now, and once more for what comes a moment late.
+export function usePolled(path, every) {
 	const [state, set] = useState({ data: null, error: null });
 	const last = useRef(null);
 	useEffect(() => {
 		if (!path) return undefined;
 		let timer = 0;
 		let asking = false;
+		let left = 1;
 		const abort = new AbortController();
 		if (last.current !== path) {
 			last.current = path;
@@ -99,7 +102,7 @@ export function usePolled(path, every, key = "") {
 				if (!abort.signal.aborted) set((before) => ({ data: before.data, error }));
 			}
 			asking = false;
-			if (every > 0 && !abort.signal.aborted) timer = setTimeout(ask, every);
+			if (!abort.signal.aborted && (every > 0 || left-- > 0)) timer = setTimeout(ask, every || onceMore);
 		};
 		ask();
 		document.addEventListener("visibilitychange", ask);
@@ -108,7 +111,7 @@ export function usePolled(path, every, key = "") {
 			clearTimeout(timer);
 			document.removeEventListener("visibilitychange", ask);
 		};
-	}, [path, every, key]);
+	}, [path, every]);
 	return state;
 }
 
@@ -126,49 +129,63 @@ export function useNow(running = true) {
 const settle = 120; // milliseconds that a path stays the same before it is asked for: a view that is dragged changes often
 
 // useRefreshed asks for a resource, and again whenever revision changes: at most once every so many milliseconds, never while the page is
-// hidden, and never while it is still being asked for. What another path gave stays until the new one has answered.
-export function useRefreshed(path, revision, every = 1000) {
+// hidden, and never while it is still being asked for. A change of turn, such as of a query's state, is asked for without delay. What the
+// server shows follows what it tells by a moment, so each change is asked for once more when there is no news. What another path gave
+// stays until the new one has answered.
+export function useRefreshed(path, revision, { every = 1000, turn = "" } = {}) {
 	const [state, set] = useState({ data: null, error: null });
 	const asker = useRef(null);
 	useEffect(() => {
 		if (!path) return undefined;
 		const abort = new AbortController();
-		let [timer, last, busy, wished] = [0, 0, false, false];
+		let [timer, last, busy, urgent, owed, etag, reading] = [0, 0, false, false, 1, "", false];
 		const ask = async () => {
-			[busy, wished, last] = [true, false, Date.now()];
+			clearTimeout(timer);
+			[busy, urgent, last] = [true, false, Date.now()];
+			owed--;
 			try {
-				const data = await get(path, abort.signal);
+				const answer = await getChanged(path, etag, abort.signal);
 				if (abort.signal.aborted) return;
-				set({ data, error: null });
-				if (data.reading) wished = true; // the server has not read all that is stored yet
+				if (answer) {
+					({ etag, data: { reading = false } } = answer);
+					set({ data: answer.data, error: null });
+				} else {
+					set((before) => (before.error ? { data: before.data, error: null } : before));
+				}
+				if (reading) owed = Math.max(owed, 1); // the server has not read all that is stored yet
 			} catch (error) {
 				if (abort.signal.aborted) return;
 				set((before) => ({ data: before.data, error }));
-				if (!(error instanceof Refused) || error.status >= 500) wished = true;
+				if (!(error instanceof Refused) || error.status >= 500 || error.status === 429) owed = Math.max(owed, 1);
 			}
 			busy = false;
-			if (wished) wish();
+			plan();
 		};
-		const wish = () => {
-			wished = true;
-			if (busy || document.hidden || abort.signal.aborted) return;
+		const plan = () => {
 			clearTimeout(timer);
-			timer = setTimeout(ask, Math.max(last ? 0 : settle, last + every - Date.now()));
+			if (owed <= 0 || busy || document.hidden || abort.signal.aborted) return;
+			if (urgent) ask();
+			else timer = setTimeout(ask, Math.max(last ? 0 : settle, last + every - Date.now()));
 		};
-		const onVisible = () => wished && wish();
-		asker.current = wish;
-		wish();
-		document.addEventListener("visibilitychange", onVisible);
+		asker.current = (now) => {
+			owed = 2;
+			urgent ||= now;
+			plan();
+		};
+		plan();
+		document.addEventListener("visibilitychange", plan);
 		return () => {
 			abort.abort();
 			clearTimeout(timer);
-			document.removeEventListener("visibilitychange", onVisible);
+			document.removeEventListener("visibilitychange", plan);
 		};
 	}, [path, every]);
-	const first = useRef(true);
+	const before = useRef({ revision, turn });
 	useEffect(() => {
-		if (first.current) first.current = false;
-		else asker.current?.();
-	}, [revision]);
+		const was = before.current;
+		before.current = { revision, turn };
+		if (was.turn !== turn) asker.current?.(true);
+		else if (was.revision !== revision) asker.current?.(false);
+	}, [revision, turn]);
 	return state;
 }

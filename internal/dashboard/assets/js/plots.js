@@ -3,9 +3,10 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./dom.js";
 import uPlot from "../vendor/uplot.js";
 import { count, duration } from "./format.js";
 import { onTheme } from "./grid.js";
+import { Fact } from "./parts.js";
 
 const height = 190;
-const fewestSteps = 10; // that a plot is wide
+const fewestSteps = 4; // that a plot is wide
 
 function axisStyle(element) {
 	const style = getComputedStyle(element);
@@ -55,21 +56,39 @@ function Plot({ title, lines, data, unit, step, summary }) {
 const perSecond = (v) => `${v >= 100 ? count(v) : v.toFixed(v >= 10 ? 1 : 2).replace(/\.?0+$/, "")}/s`;
 const inTime = (ms) => duration(ms / 1000);
 
+const mostListed = 240;
+
+// Values are those of the plots as a table, for who does not see them or does not point.
+function Values({ series, step }) {
+	const [open, setOpen] = useState(false);
+	const start = new Date(series.start).getTime() / 1000;
+	const columns = [["Chunks", series.chunks, (n) => perSecond(n / step)], ["Requests", series.requests, (n) => perSecond(n / step)], ["Median", series.latency_p50_ms, inTime], ["95 %", series.latency_p95_ms, inTime], ["Wait for a slot", series.slot_wait_p50_ms, inTime]];
+	const from = Math.max(0, series.chunks.length - mostListed);
+	return html`<details class="values" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>The values as a table</summary>
+		${open && html`<div class="scroll tall" tabindex="0"><table><caption class="hidden">Throughput and latency, a row for each step of ${duration(step)}, the oldest first</caption><thead><tr><th scope="col">From</th>${columns.map(([name]) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+			<tbody>${series.chunks.slice(from).map((_, i) => html`<tr><th scope="row">${exact.format(new Date((start + (from + i) * step) * 1000))}</th>${columns.map(([, list, words]) => html`<td class="number">${list?.[from + i] === null || list?.[from + i] === undefined ? "–" : words(list[from + i])}</td>`)}</tr>`)}</tbody></table></div>`}</details>`;
+}
+
+const newest = (list) => [...(list ?? [])].reverse().find((v) => v !== null && v !== undefined);
+const total = (list) => (list ?? []).reduce((a, b) => a + b, 0);
+const inWords = (ms) => (ms === undefined ? "–" : inTime(ms));
+
 export function Plots({ series }) {
 	if (!series?.chunks?.length) return null;
 	const step = series.step_ns / 1e9;
 	const start = new Date(series.start).getTime() / 1000;
-	// One point alone has no width: the library would show years around it.
-	const padding = series.chunks.length === 1 ? [null] : [];
-	const times = [...series.chunks, ...padding].map((_, i) => start + i * step);
-	const rate = (list) => [...(list ?? []).map((n) => n / step), ...padding];
-	const requests = (series.requests ?? []).reduce((a, b) => a + b, 0);
-	const last = (list) => [...(list ?? [])].reverse().find((v) => v !== null && v !== undefined);
-	const median = last(series.latency_p50_ms);
-	return html`<section class="panel" aria-labelledby="plots-title"><h2 id="plots-title">Throughput and latency</h2><div class="plots">
-		<${Plot} title="Throughput" step=${step} unit=${perSecond} summary=${`${count(requests)} requests, a step is ${duration(step)}`} data=${[times, rate(series.chunks), rate(series.requests)]}
+	const median = newest(series.latency_p50_ms);
+	const section = (body) => html`<section class="panel" aria-labelledby="plots-title"><h2 id="plots-title">Throughput and latency</h2>${body}</section>`;
+	// One step makes no line.
+	if (series.chunks.length === 1) {
+		return section(html`<dl class="facts small one-step"><${Fact} name="chunks">${count(total(series.chunks))} <small>in ${duration(step)}</small><//><${Fact} name="requests">${count(total(series.requests))}<//><${Fact} name="latency, median">${inWords(median)}<//><${Fact} name="latency, 95 %">${inWords(newest(series.latency_p95_ms))}<//><${Fact} name="wait for a slot">${inWords(newest(series.slot_wait_p50_ms))}<//></dl>`);
+	}
+	const times = series.chunks.map((_, i) => start + i * step);
+	const rate = (list) => (list ?? []).map((n) => n / step);
+	return section(html`<div class="plots">
+		<${Plot} title="Throughput" step=${step} unit=${perSecond} summary=${`${count(total(series.requests))} requests, a step is ${duration(step)}`} data=${[times, rate(series.chunks), rate(series.requests)]}
 			lines=${[{ label: "chunks" }, { label: "requests", dash: [6, 4] }]} />
-		<${Plot} title="Latency of a request" step=${step} unit=${inTime} summary=${median === undefined ? "none yet" : `median ${inTime(median)} in the last step`} data=${[times, ...[series.latency_p50_ms, series.latency_p95_ms, series.slot_wait_p50_ms].map((l) => [...(l ?? series.chunks.map(() => null)), ...padding])]}
+		<${Plot} title="Latency of a request" step=${step} unit=${inTime} summary=${median === undefined ? "none yet" : `median ${inTime(median)} in the last step`} data=${[times, ...[series.latency_p50_ms, series.latency_p95_ms, series.slot_wait_p50_ms].map((l) => l ?? series.chunks.map(() => null))]}
 			lines=${[{ label: "median" }, { label: "95 %", dash: [6, 4] }, { label: "wait for a slot", dash: [2, 3] }]} />
-	</div></section>`;
+	</div><${Values} series=${series} step=${step} />`);
 }

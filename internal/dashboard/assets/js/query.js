@@ -3,24 +3,26 @@ import { html, useCallback, useEffect, useRef, useState } from "./dom.js";
 import { get, post, queryPath, Refused, remove } from "./api.js";
 import { follow, useNow, useRefreshed } from "./live.js";
 import { bytes, count, duration, plural } from "./format.js";
-import { Pace } from "./eta.js";
+import { leftWords, Pace, quotaIsShort } from "./eta.js";
 import { active, resumeAt, resumesByItself, settled, stopTitle } from "./states.js";
 import { Command, Confirm, Countdown, Empty, ErrorBox, Fact, Loading, Progress, QuotaBar, Share, State, Time, told } from "./parts.js";
 import { Grid } from "./grid.js";
 import { Plots } from "./plots.js";
-import { Chunk, Chunks, Interruptions } from "./chunks.js";
+import { Chunk, Chunks, FailedList, Interruptions } from "./chunks.js";
 import { Coverage, Downloads, Preview } from "./table.js";
 
 const lookAgain = 15_000;
 
+const gone = (error) => error instanceof Refused && error.status === 404;
+
 // useQuery follows one query until it has settled, and looks now and then whether somebody has resumed it.
 function useQuery(id) {
-	const [state, set] = useState({ status: null, error: null, removed: false, times: 0 });
+	const [state, set] = useState({ status: null, error: null, removed: "", times: 0 });
 	const [round, setRound] = useState(0);
 	const pace = useRef(new Pace());
 	const put = (status) => {
 		pace.current.add(status.query, status.progress);
-		set((before) => ({ status, error: null, removed: false, times: before.times + 1 }));
+		set((before) => ({ status, error: null, removed: "", times: before.times + 1 }));
 	};
 	useEffect(() => {
 		const ask = async () => {
@@ -32,11 +34,11 @@ function useQuery(id) {
 		return follow(queryPath(id, "/events"), {
 			onEvent: (name, data) => {
 				if (name === "status") put(data);
-				if (name === "removed") set((before) => ({ ...before, removed: true }));
+				if (name === "removed") set((before) => ({ ...before, removed: "removed" }));
 				if (name === "end") ask().catch(() => {});
 			},
 			check: ask,
-			onError: (error) => set((before) => ({ ...before, error, removed: error instanceof Refused && error.status === 404 && before.status !== null })),
+			onError: (error) => set((before) => ({ ...before, error, removed: gone(error) && before.status ? "gone" : "" })),
 		});
 	}, [id, round]);
 	const rests = state.status && !state.removed && settled(state.status.query);
@@ -50,7 +52,7 @@ function useQuery(id) {
 				put(status);
 				if (!settled(status.query)) setRound((n) => n + 1);
 			} catch (error) {
-				set((before) => ({ ...before, error, removed: error instanceof Refused && error.status === 404 }));
+				set((before) => ({ ...before, error, removed: gone(error) ? "gone" : "" }));
 			}
 		}, lookAgain);
 		return () => clearInterval(timer);
@@ -59,7 +61,7 @@ function useQuery(id) {
 }
 
 // Why says why the query is not running, with the evidence, and when and how it goes on.
-function Why({ query, now }) {
+function Why({ query, now, failed, act, onOpen }) {
 	const { stop } = query;
 	if (!stop || query.state === "complete" || query.state === "running") return null;
 	const at = resumeAt(query);
@@ -68,6 +70,11 @@ function Why({ query, now }) {
 		stop.status ? `HTTP ${stop.status}` : "", stop.class && stop.kind === "failure" ? stop.class : "", stop.position ? `position ${stop.position}` : "",
 		stop.tripped ? `${stop.tripped.failed} of the last ${stop.tripped.ended} chunks failed, ${stop.tripped.alike} of them alike; the limit is ${stop.tripped.threshold} of ${stop.tripped.window}` : "",
 	].filter(Boolean);
+	if (failed.length > 0 && stop.kind === "failure") {
+		return html`<section class="box why ${query.state}" aria-labelledby="why-title"><h2 id="why-title">${failed.length > 1 ? `${count(failed.length)} chunks failed` : stopTitle(stop.kind)}</h2>
+			<${FailedList} list=${failed} onOpen=${onOpen} /><p class="buttons"><${Retry} act=${act} /></p>
+			<p class="muted">Everything that is complete is kept; none of it is asked for again.</p></section>`;
+	}
 	return html`<section class="box why ${query.state}" aria-labelledby="why-title"><h2 id="why-title">${stopTitle(stop.kind)}</h2>
 		<p>${stop.reason}</p>
 		${evidence.length > 0 && html`<p class="evidence">${evidence.join(" · ")}${stop.at && html` · <${Time} at=${stop.at} now=${now} />`}</p>`}
@@ -83,16 +90,14 @@ const verbs = {
 	remove: { doing: "remove the query", done: "The query is removed." },
 };
 
-function Actions({ status, may, again }) {
-	const { query, progress } = status;
-	const [asking, setAsking] = useState("");
-	const [busy, setBusy] = useState("");
-	const [error, setError] = useState(null);
-	const [said, setSaid] = useState("");
+const stopped = (query) => !active(query.state) && query.state !== "complete";
+
+// useActions carries out what the buttons of a query say.
+function useActions(query, may, again) {
+	const [state, set] = useState({ asking: "", busy: "", error: null, said: "" });
+	const change = (part) => set((before) => ({ ...before, ...part }));
 	const run = async (verb) => {
-		setAsking("");
-		setBusy(verb);
-		setError(null);
+		change({ asking: "", busy: verb, error: null });
 		try {
 			if (verb === "resume") await post(queryPath(query.id, "/resume"));
 			if (verb === "retry") await post(queryPath(query.id, "/resume"), { failed: true });
@@ -102,32 +107,39 @@ function Actions({ status, may, again }) {
 				location.hash = "#/";
 				return;
 			}
-			setSaid(verbs[verb].done);
+			change({ said: verbs[verb].done, busy: "" });
 			again();
 		} catch (failed) {
-			setError({ verb, failed });
-		} finally {
-			setBusy("");
+			change({ error: { verb, failed }, busy: "" });
 		}
 	};
-	const allowed = may.control(query);
-	const button = (verb, text, shown, primary = false) => shown && html`<button type="button" class=${verb === "remove" ? "danger" : primary ? "primary" : ""} disabled=${busy !== "" || !allowed} title=${allowed ? "" : may.reason}
-		data-verb=${verb} onClick=${() => (verb === "cancel" || verb === "remove" ? setAsking(verb) : run(verb))}>${busy === verb ? "…" : text}</button>`;
-	const stopped = !active(query.state) && query.state !== "complete";
+	return { ...state, run, ask: (asking) => change({ asking }), allowed: Boolean(query) && may.control(query), reason: may.reason };
+}
+
+// Retry stands where failed chunks are named.
+function Retry({ act }) {
+	return html`<button type="button" data-verb="retry-these" disabled=${act.busy !== "" || !act.allowed} title=${act.allowed ? "" : act.reason} onClick=${() => act.run("retry")}>${act.busy === "retry" ? "…" : "Retry"}</button>`;
+}
+
+function Actions({ status, act }) {
+	const { query, progress } = status;
+	const { asking, busy, error, said, run, ask, allowed, reason } = act;
+	const button = (verb, text, shown, primary = false) => shown && html`<button type="button" class=${verb === "remove" ? "danger" : primary ? "primary" : ""} disabled=${busy !== "" || !allowed} title=${allowed ? "" : reason}
+		data-verb=${verb} onClick=${() => (verb === "cancel" || verb === "remove" ? ask(verb) : run(verb))}>${busy === verb ? "…" : text}</button>`;
 	return html`<div class="buttons actions" role="group" aria-label="What can be done with the query">
-		${button("resume", "Resume", stopped, true)}${button("retry", "Retry failed", stopped && (progress?.failed > 0 || query.state === "failed"))}
+		${button("resume", "Resume", stopped(query), true)}${button("retry", "Retry failed", stopped(query) && (progress?.failed > 0 || query.state === "failed"))}
 		${button("cancel", "Cancel", active(query.state) || resumesByItself(query))}${button("remove", "Remove", !active(query.state))}</div>
 		<span class="hidden" role="status">${said}</span>
 		${error && html`<${ErrorBox} error=${error.failed} doing=${verbs[error.verb].doing} />`}
-		${asking === "cancel" && html`<${Confirm} title="Cancel the query?" text="What is in flight is dropped. What is complete is kept, and the query can be resumed." verb="Cancel it" onYes=${() => run("cancel")} onNo=${() => setAsking("")} />`}
-		${asking === "remove" && html`<${Confirm} title="Remove the query?" text=${`“${query.name}” and its ${plural(progress?.rows ?? 0, "row")} are deleted. Files that were downloaded stay. This cannot be undone.`} verb="Remove it" onYes=${() => run("remove")} onNo=${() => setAsking("")} />`}`;
+		${asking === "cancel" && html`<${Confirm} title="Cancel the query?" text="What is in flight is dropped. What is complete is kept, and the query can be resumed." verb="Cancel it" onYes=${() => run("cancel")} onNo=${() => ask("")} />`}
+		${asking === "remove" && html`<${Confirm} title="Remove the query?" text=${`“${query.name}” and its ${plural(progress?.rows ?? 0, "row")} are deleted. Files that were downloaded stay. This cannot be undone.`} verb="Remove it" onYes=${() => run("remove")} onNo=${() => ask("")} />`}`;
 }
 
 function Left({ query, progress, pace, now }) {
 	if (query.state === "complete") return html`<${Fact} name="took">${duration((new Date(query.updated) - new Date(query.created)) / 1000)}<//>`;
-	if (query.state !== "running") return null;
+	if (query.state !== "running" && !resumesByItself(query)) return null;
 	const left = pace.left(query, progress, now.getTime());
-	return html`<${Fact} name="time left">${left === null ? html`<span class="muted">…</span>` : `about ${duration(left)}`}<//>`;
+	return html`<${Fact} name="time left">${left !== null ? leftWords(left) : quotaIsShort(query, progress) ? html`<span class="muted" title="How long the query will wait for quota is not known.">not known <small>the quota ends before</small></span>` : html`<span class="muted">…</span>`}<//>`;
 }
 
 function Numbers({ status, pace, now }) {
@@ -170,28 +182,37 @@ export function Query({ id, chunk, may }) {
 	const base = `#/queries/${encodeURIComponent(id)}`;
 	const open = useCallback((position) => (location.hash = `${base}/chunks/${encodeURIComponent(position)}`), [base]);
 	const close = useCallback(() => (location.hash = base), [base]);
-	const series = useRefreshed(query ? queryPath(query.id, "/series") : null, times);
+	const act = useActions(query, may, again);
+	const progress = status?.progress;
+	// Views are asked for anew as soon as the query stands otherwise, and while it moves.
+	const turn = query ? `${query.state} ${query.run}` : "";
+	const results = `${progress?.completed} ${progress?.failed} ${progress?.rows} ${progress?.doubted}`;
+	const series = useRefreshed(query ? queryPath(query.id, "/series") : null, times, { turn });
+	const fails = Boolean(query) && (progress?.failed > 0 || query.state === "failed");
+	const failures = useRefreshed(fails ? queryPath(query.id, "/failures") : null, `${progress?.failed}`, { every: 5000, turn });
 	useEffect(() => {
 		document.title = query ? `${active(query.state) && status.progress ? `${Math.floor((100 * status.progress.completed) / Math.max(1, query.chunks))} % · ` : ""}${query.name} · Braid` : "Query · Braid";
 	}, [query?.name, query?.state, status?.progress?.completed]);
 	if (!status) return error ? html`<${Missing} id=${id} error=${error} />` : html`<h1>Query</h1><${Loading} what="Reading the query" />`;
-	if (removed) return html`<h1>${query.name}</h1><${Empty} title="The query was removed."><p><a href="#/">Look at the list of queries</a></p><//>`;
+	if (removed) return html`<h1>${query.name}</h1><${Empty} title=${removed === "gone" ? "The server has this query no more." : "The query was removed."}>${removed === "gone" && html`<p>It was removed, or the server was started with other data than before.</p>`}<p><a href="#/">Look at the list of queries</a></p><//>`;
 	const live = !settled(query);
 	const interruptions = series.data?.interruptions ?? [];
+	const failed = fails ? failures.data?.failures ?? [] : [];
 	return html`<article data-query=${query.id} data-state=${query.state} data-run=${query.run}>
 		<p class="crumbs"><a href="#/">Queries</a></p>
-		<div class="title"><h1>${query.name} <${State} state=${query.state} /></h1><${Actions} status=${status} may=${may} again=${again} /></div>
+		<div class="title"><h1>${query.name} <${State} state=${query.state} /></h1><${Actions} status=${status} act=${act} /></div>
 		<p class="about">${query.service} · ${query.collection}${query.owner && html` · <span title="owner">${query.owner}${query.team && ` (${query.team})`}</span>`} · submitted <${Time} at=${query.created} now=${now} />${query.run > 1 && ` · run ${query.run}`} · <code class="id">${query.id}</code></p>
 		<${Announce} query=${query} />
 		<${ErrorBox} error=${told(error)} doing="keep the page up to date" />
-		<${Why} query=${query} now=${now} />
+		<${Why} query=${query} now=${now} failed=${failed} act=${act} onOpen=${open} />
 		<${Numbers} status=${status} pace=${pace} now=${now} />
-		<${Grid} id=${query.id} chunks=${query.chunks} revision=${times} onOpen=${open} />
-		<${Plots} series=${series.data} />
+		<${Grid} id=${query.id} chunks=${query.chunks} revision=${times} turn=${turn} onOpen=${open} />
+		${failed.length > 0 && !(stopped(query) && query.stop?.kind === "failure") && html`<section class="panel" aria-labelledby="failed-title"><div class="panel-title"><h2 id="failed-title">Failed chunks</h2>${stopped(query) && html`<span class="buttons small"><${Retry} act=${act} /></span>`}</div><${FailedList} list=${failed} onOpen=${open} /></section>`}
 		${interruptions.length > 0 && html`<section class="panel" aria-labelledby="interruptions-title"><h2 id="interruptions-title">Interruptions</h2><p class="muted">The newest first. None is the chunk's fault, and none loses what is complete.</p><${Interruptions} list=${interruptions} /></section>`}
-		<${Downloads} query=${query} progress=${status.progress} />
-		<${Preview} query=${query} revision=${times} />
-		<${Chunks} id=${query.id} revision=${times} onOpen=${open} />
+		<${Chunks} id=${query.id} revision=${times} turn=${turn} onOpen=${open} />
+		<${Preview} query=${query} progress=${progress} revision=${results} turn=${turn} />
+		<${Downloads} query=${query} progress=${progress} />
+		<${Plots} series=${series.data} />
 		<${Coverage} query=${query} progress=${status.progress} />
 		<section class="panel" aria-labelledby="asked-title"><h2 id="asked-title">What was asked</h2><pre class="url" tabindex="0">${query.url}</pre>
 			<dl class="facts small"><${Fact} name="plan"><code title=${query.fingerprint}>${query.fingerprint.slice(0, 12)}</code><//><${Fact} name="definition"><code title=${query.definition}>${query.definition.slice(0, 12)}</code><//><${Fact} name="spec"><code title=${query.spec}>${query.spec.slice(0, 12)}</code><//></dl></section>

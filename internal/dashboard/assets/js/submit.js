@@ -73,10 +73,15 @@ function Plan({ plan }) {
 		${plan.first_url && html`<h3>First request</h3><pre class="url" tabindex="0">${plan.method ? plan.method + " " : ""}${plan.first_url}</pre>`}</section>`;
 }
 
+const blank = { text: "", name: "query.yaml", files: {} };
+
+// draft outlives the form, not the page: what was written is there again behind a login, or a look elsewhere.
+let draft = blank;
+
 export function Submit({ may }) {
-	const [text, setText] = useState("");
-	const [name, setName] = useState("query.yaml");
-	const [files, setFiles] = useState({});
+	const [text, setText] = useState(draft.text);
+	const [name, setName] = useState(draft.name);
+	const [files, setFiles] = useState(draft.files);
 	const [plan, setPlan] = useState(null);
 	const [notes, setNotes] = useState([]);
 	const [error, setError] = useState(null);
@@ -84,6 +89,9 @@ export function Submit({ may }) {
 	const area = useRef(null);
 	// The same text is the same submission, whatever happens on the way.
 	const key = useMemo(newKey, [text, name, files]);
+	useEffect(() => {
+		draft = { text, name, files };
+	}, [text, name, files]);
 	useEffect(() => {
 		document.title = "Submit a query · Braid";
 	}, []);
@@ -117,6 +125,7 @@ export function Submit({ may }) {
 				setPlan(await post("/v1/plan", spec));
 			} else {
 				const query = await post("/v1/queries", spec, { "Idempotency-Key": key });
+				draft = blank;
 				location.hash = `#/queries/${encodeURIComponent(query.id)}`;
 			}
 		} catch (failed) {

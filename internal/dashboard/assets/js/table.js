@@ -3,7 +3,8 @@ import { html, useState } from "./dom.js";
 import { get, queryPath, request } from "./api.js";
 import { useRefreshed } from "./live.js";
 import { count, plural } from "./format.js";
-import { Empty, ErrorBox, Loading } from "./parts.js";
+import { active } from "./states.js";
+import { Empty, ErrorBox, Loading, told } from "./parts.js";
 
 const formats = [
 	["parquet", "for pandas, R, DuckDB, Spark"], ["csv", "for spreadsheets"], ["jsonl", "a JSON object a line"], ["arrow", "Arrow IPC"], ["geojson", "for QGIS and maps"],
@@ -51,14 +52,14 @@ export function Downloads({ query, progress }) {
 		<p><a href=${queryPath(query.id, "/manifest")} target="_blank" rel="noopener">Manifest</a> <small class="muted">what was asked, every request that brought rows, and their digests: to cite and to check</small></p></section>`;
 }
 
-export function Preview({ query, revision }) {
+export function Preview({ query, progress, revision, turn }) {
 	const [wanted, setWanted] = useState(10);
-	const { data, error } = useRefreshed(queryPath(query.id, `/rows?limit=${wanted}`), revision, 3000);
+	const { data, error } = useRefreshed(queryPath(query.id, `/rows?limit=${wanted}`), revision, { every: 2000, turn });
 	const rows = data?.rows ?? [];
 	return html`<section class="panel" aria-labelledby="preview-title"><h2 id="preview-title">First rows</h2>
-		<${ErrorBox} error=${error} doing="show the first rows" />
+		<${ErrorBox} error=${told(error)} doing="show the first rows" />
 		${!data && !error && html`<${Loading} what="Reading the first rows" />`}
-		${data && rows.length === 0 && html`<${Empty} title=${query.state === "complete" ? "The table has no rows." : "There are no rows yet."}><p>${query.state === "complete" ? "The service said that there is nothing for what was asked; the coverage below says so for each value." : "They show here as soon as a chunk is done."}</p><//>`}
+		${data && rows.length === 0 && html`<${Empty} title=${query.state === "complete" ? "The table has no rows." : progress?.rows > 0 ? "The rows are being read." : "There are no rows yet."}><p>${query.state === "complete" ? "The service said that there is nothing for what was asked; the coverage below says so for each value." : progress?.completed > 0 ? "What is complete so far holds none that is shown yet." : active(query.state) ? "They show here as soon as a chunk is done." : "No chunk is done."}</p><//>`}
 		${rows.length > 0 && html`<div class="scroll"><table class="preview"><caption class="hidden">First rows in the order of positions</caption>
 			<thead><tr>${(data.columns ?? []).map((c) => html`<th scope="col">${c.name}<small>${[c.type, c.unit].filter(Boolean).join(" · ")}</small></th>`)}</tr></thead>
 			<tbody>${rows.map((r) => html`<tr>${r.map((v) => (v === null ? html`<td class="null">null</td>` : html`<td>${v}</td>`))}</tr>`)}</tbody></table></div>
