@@ -52,6 +52,7 @@ func newFixture(t *testing.T) *fixture {
 	if chromium == nil {
 		t.Skip(errNoChromium)
 	}
+	t.Parallel() // most of a test is waiting
 	f := &fixture{t: t, asked: map[string]int{}, chunks: map[string]*messages.ChunkDetail{}, watchers: map[chan *messages.Status]bool{}}
 	mux := http.NewServeMux()
 	mux.Handle("/", dashboard.New())
@@ -133,6 +134,7 @@ func (f *fixture) route(mux *http.ServeMux) {
 		f.posts = append(f.posts, r.PathValue("verb"))
 		return f.find(r.PathValue("id")).Query
 	})
+	answer("POST /v1/query-file", func(*http.Request) any { return map[string]any{"spec": map[string]any{"v": 1}} })
 	mux.HandleFunc("GET /v1/events", f.events)
 	mux.HandleFunc("GET /v1/queries/{id}/events", f.events)
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {

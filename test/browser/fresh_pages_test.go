@@ -4,6 +4,7 @@ package browser
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -60,7 +61,9 @@ func TestAChangeOfStateIsAskedForAtOnceAndAgainForWhatTheServerShowsLate(t *test
 	b.sees("nothing is done at first", `document.querySelectorAll('.chunks tbody [data-state="pending"]').length === 8 && document.querySelector("[aria-labelledby=preview-title]").innerText.includes("no rows yet")`)
 	b.sees("the positions are drawn", `document.querySelector(".grid canvas").dataset.rects > 0`)
 	b.sees("all that is owed was asked for", `timeGoesOn() === 0`)
-	evaluate[bool](b, `(document.querySelector('.chunks [data-position="3"] button').focus(), document.querySelector("select").value = "", true)`)
+	evaluate[bool](b, `(document.querySelector('.chunks [data-position="3"] button').focus(), document.activeElement.scrollIntoView({block: "center"}), true)`)
+	const place = `document.activeElement.getBoundingClientRect().top`
+	stood := evaluate[float64](b, place)
 	views := []string{"grid", "chunks", "rows"}
 	before := map[string]int{}
 	for _, view := range views {
@@ -79,6 +82,9 @@ func TestAChangeOfStateIsAskedForAtOnceAndAgainForWhatTheServerShowsLate(t *test
 		t.Errorf("the focus was on position 3, and is now on %q", at)
 	}
 	b.sees("the page comes to rest", `timeGoesOn() === 0`)
+	if stands := evaluate[float64](b, place); math.Abs(stands-stood) > 3 {
+		t.Errorf("what the reader looks at has moved by %v pixels", stands-stood)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.same == 0 {
@@ -158,6 +164,13 @@ func TestTheListForgetsWhatAServerWithOtherDataDoesNotHave(t *testing.T) {
 	b.sees("the other one is gone", `!document.body.innerText.includes("daily-flow")`)
 }
 
+// logsIn types a token into the form when that is there.
+func (b *tab) logsIn(token string) {
+	b.t.Helper()
+	b.sees("the form waits for a token", `document.activeElement.name === "token" && document.activeElement.value === ""`)
+	b.keys(token + "\r")
+}
+
 func TestATokenThatEndsInTheMiddleAsksForAnotherAndGoesOnWhereItWas(t *testing.T) {
 	f := newFixture(t)
 	pausedAt5(f)
@@ -165,16 +178,14 @@ func TestATokenThatEndsInTheMiddleAsksForAnotherAndGoesOnWhereItWas(t *testing.T
 	b := newTab(t, f.url)
 	b.allow("401", "404", "ERR_", "Failed to load")
 	b.open("#/queries/q1")
-	b.reads("Log in")
-	b.keys("first-token\r")
+	b.logsIn("first-token")
 	b.reads("daily-flow")
 	end := func(token string) {
 		f.change(func() { f.token = token })
 		f.disconnect()
 	}
 	end("second-token")
-	b.reads("Log in")
-	b.keys("second-token\r")
+	b.logsIn("second-token")
 	b.sees("it is the same page", `document.querySelector("article").dataset.query === "q1" && location.hash === "#/queries/q1"`)
 	f.tell("q1", func(s *messages.Status) { s.Progress.Completed, s.Progress.Rows = 3, 4711 })
 	b.reads("4,711")
@@ -183,7 +194,6 @@ func TestATokenThatEndsInTheMiddleAsksForAnotherAndGoesOnWhereItWas(t *testing.T
 	b.paste("schema: query/v1\nservice: usgs-waterdata\n")
 	end("third-token")
 	b.press("Submit")
-	b.reads("Log in")
-	b.keys("third-token\r")
+	b.logsIn("third-token")
 	b.sees("the text is there again", `document.querySelector("textarea").value.includes("usgs-waterdata")`)
 }

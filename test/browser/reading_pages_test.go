@@ -45,7 +45,7 @@ func TestTheGridIsZoomedByTheWheelAndMovedByADrag(t *testing.T) {
 	at := evaluate[[2]float64](b, `(() => { const r = document.querySelector(".grid canvas").getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()`)
 	x, y := math.Round(at[0]), math.Round(at[1])
 	wheel := func(by float64, keys int64) {
-		b.mouse(input.DispatchMouseEventTypeMouseWheel, x, y, func(p *input.DispatchMouseEventParams) { p.DeltaY, p.Modifiers = by, keys })
+		b.mouse(input.DispatchMouseEventTypeMouseWheel, x, y, func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY, p.Modifiers = 0.01, by, keys }) // a delta of 0 is left out, and refused
 	}
 	wheel(-40, 0)
 	b.sees("the wheel alone scrolls the page", `scrollY >= 0`)

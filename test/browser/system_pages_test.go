@@ -84,8 +84,8 @@ func TestAQueryIsSubmittedWatchedAndDownloaded(t *testing.T) {
 }
 
 func TestAQueryIsWatchedLive(t *testing.T) {
-	const chunks = 150
-	s := newSystem(t, simulator.Config{Latency: 700 * time.Millisecond})
+	const chunks = 120
+	s := newSystem(t, simulator.Config{Latency: 600 * time.Millisecond})
 	b := newTab(t, s.url)
 	b.submit(rig.DailyQuery(chunks, chunks))
 	counted := func(word string) string {
@@ -98,11 +98,11 @@ func TestAQueryIsWatchedLive(t *testing.T) {
 	b.scheme("light")
 	b.fitsPhone("running")
 	b.is("complete")
-	b.sees("all are done", counted("done")+` === 150`)
+	b.sees("all are done", counted("done")+` === 120`)
 }
 
 func TestAQueryThatTheQuotaInterruptsSaysWhyAndIsResumedFromThePage(t *testing.T) {
-	s := newSystem(t, simulator.Config{Latency: 20 * time.Millisecond, Quota: simulator.Quota{Limit: 5, Window: 8 * time.Second, RetryAfter: true}})
+	s := newSystem(t, simulator.Config{Latency: 20 * time.Millisecond, Quota: simulator.Quota{Limit: 5, Window: 6 * time.Second, RetryAfter: true}})
 	b := newTab(t, s.url)
 	b.submit(rig.DailyQuery(8, 8))
 	b.is("interrupted")

@@ -38,6 +38,7 @@ func newSystem(t *testing.T, config simulator.Config) *system {
 	if chromium == nil {
 		t.Skip(errNoChromium)
 	}
+	t.Parallel() // most of a test is waiting
 	s := &system{t: t, Simulator: simulator.New(config)}
 	ctx, stop := context.WithCancel(context.Background())
 	address, wait, err := s.Serve(ctx, "127.0.0.1:0")

@@ -288,7 +288,7 @@ export function Grid({ id, chunks, revision, turn, onOpen }) {
 			<span class="buttons small"><button type="button" onClick=${() => zoom(0.5)} aria-label="Zoom in" disabled=${!grid || span <= least}>+</button>
 			<button type="button" onClick=${() => zoom(2)} aria-label="Zoom out" disabled=${!view}>−</button>
 			<button type="button" onClick=${() => setView(null)} disabled=${!view}>All</button></span></div>
-		<div class="grid-box" ref=${box} style=${{ minHeight: `${heightOf(layoutOf(width || 320, chunks))}px` }}>
+		<div class="grid-box" ref=${box} style=${{ minHeight: error && !grid ? "0" : `${heightOf(layoutOf(width || 320, chunks))}px` }}>
 			<canvas ref=${canvas} tabindex="0" role="application" aria-roledescription="grid of positions" aria-describedby="grid-help"
 				aria-label=${grid ? `${count(chunks)} positions; in view ${count(grid.from)} to ${count(grid.to - 1)}: ${words(sums)}` : "Positions"}
 				style=${{ width: `${(shown ?? layout).columns * (shown ?? layout).cell}px`, height: `${heightOf(grid ? fitting(shown, grid) : layout)}px` }}

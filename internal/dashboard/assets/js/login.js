@@ -1,12 +1,12 @@
 // The form that asks who somebody is. The token goes to the server once and is kept nowhere in the page.
-import { html, useEffect, useRef, useState } from "./dom.js";
+import { html, useLayoutEffect, useRef, useState } from "./dom.js";
 import { reached } from "./api.js";
 
 export function Login({ onDone }) {
 	const [error, setError] = useState("");
 	const [busy, setBusy] = useState(false);
 	const input = useRef(null);
-	useEffect(() => {
+	useLayoutEffect(() => { // at once: somebody may be typing already
 		document.title = "Log in · Braid";
 		input.current.focus();
 	}, []);

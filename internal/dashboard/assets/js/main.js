@@ -45,14 +45,22 @@ function permissions(who) {
 
 function useWho() {
 	const [state, set] = useState({ who: null, known: false, refused: false });
-	const ask = () => get("/v1/whoami").then(
-		(who) => set({ who, known: true, refused: false }),
-		// Only a refusal asks for a login: a server without the route knows no tokens, and one that is away says so by itself.
-		(error) => set((before) => ({ ...before, known: true, refused: error instanceof Refused && error.status === 401 })),
-	);
+	const asking = useRef(false);
+	const ask = async () => {
+		asking.current = true;
+		try {
+			const who = await get("/v1/whoami");
+			set({ who, known: true, refused: false });
+		} catch (error) {
+			// Only a refusal asks for a login: a server without the route knows no tokens, and one that is away says so by itself.
+			set((before) => ({ ...before, known: true, refused: error instanceof Refused && error.status === 401 }));
+		}
+		asking.current = false;
+	};
 	useEffect(() => {
 		ask();
-		return onUnauthenticated(() => set((before) => ({ ...before, known: true, refused: true })));
+		// What was refused may have been asked before a login that has come since.
+		return onUnauthenticated(() => asking.current || ask());
 	}, []);
 	return { ...state, ask };
 }
