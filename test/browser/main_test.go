@@ -286,11 +286,12 @@ func (b *tab) shoot(name string) {
 	}
 }
 
-// fitsPhone checks that nothing is wider than a phone, and leaves a screenshot.
+// fitsPhone checks that nothing is wider than a phone, and the grid not higher, and leaves a screenshot.
 func (b *tab) fitsPhone(name string) {
 	b.t.Helper()
 	b.size(360, 780)
 	b.sees("the page is as wide as the phone", `document.documentElement.scrollWidth <= document.documentElement.clientWidth`)
+	b.sees("the grid is no higher than the screen", `(document.querySelector(".grid canvas")?.offsetHeight ?? 0) <= 264`)
 	b.shoot(name + "-phone")
 	b.size(1200, 900)
 }
