@@ -97,14 +97,6 @@ func (t *Tracer) Serve(ctx context.Context, method, path, traceparent string) (_
 	}
 }
 
-// TraceID is the id of the trace that a traceparent names, for log lines; empty: it names none.
-func TraceID(traceparent string) string {
-	if parts := strings.Split(traceparent, "-"); len(parts) == 4 && len(parts[1]) == 32 {
-		return parts[1]
-	}
-	return ""
-}
-
 func finish(span trace.Span, err error, attrs []attribute.KeyValue) {
 	span.SetAttributes(attrs...)
 	if err != nil {

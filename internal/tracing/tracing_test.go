@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidhq/braid/internal/testkit"
 	"github.com/braidhq/braid/internal/tracing"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 const secret = "Zx9-hunter2"
@@ -45,7 +46,7 @@ func TestATraceGoesOnFromItsParent(t *testing.T) {
 	two := tracer(t, tracing.Config{Endpoint: c.URL + "/", Ratio: 0, Service: "two"}) // what comes from elsewhere is as its parent says
 	ctx, end := one.Start(t.Context(), "first", slog.String("query", "q1"), slog.Int("n", 3), slog.Bool("b", true))
 	parent := one.Parent(ctx)
-	if tracing.TraceID(parent) == "" {
+	if messages.TraceID(parent) == "" {
 		t.Fatalf("the parent is %q", parent)
 	}
 	there, endThere := two.Start(two.Join(context.Background(), parent), "second")

@@ -12,6 +12,7 @@ import (
 	"github.com/braidhq/braid/internal/metrics"
 	"github.com/braidhq/braid/internal/tracing"
 	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/quota"
 )
 
@@ -154,7 +155,7 @@ func (t *Telemetry) observe() httpapi.Observe {
 		if !polled(r.URL.Path) { // a probe every few seconds tells nothing that metrics do not
 			ctx, end = t.tracer.Serve(ctx, r.Method, r.URL.Path, r.Header.Get("Traceparent"))
 		}
-		return ctx, tracing.TraceID(t.tracer.Parent(ctx)), func(s httpapi.Served) {
+		return ctx, messages.TraceID(t.tracer.Parent(ctx)), func(s httpapi.Served) {
 			end(s.Route, s.Status)
 			t.metrics.Request(s.Route, r.Method, s.Status, time.Since(begun), s.Stream)
 		}
