@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -113,7 +112,7 @@ func (t *Tracer) Serve(ctx context.Context, method, path, traceparent string, kn
 func methodOf(method string) (attr attribute.KeyValue, name string) {
 	name = method
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace, http.MethodPatch:
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH":
 	default:
 		method, name = "_OTHER", "HTTP"
 	}
