@@ -23,6 +23,7 @@ COPY --from=build --chown=65532:65532 /empty /tmp
 USER 65532:65532
 
 FROM base AS coordinator
+COPY --from=build --chown=65532:65532 /empty /scratch
 COPY --from=build /out/coordinator /coordinator
 ENTRYPOINT ["/coordinator"]
 

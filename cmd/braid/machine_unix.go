@@ -2,7 +2,11 @@
 
 package main
 
-import "syscall"
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
 
 // freeBytes is what may be written below a folder.
 func freeBytes(dir string) (int64, error) {
@@ -20,4 +24,18 @@ func fileLimit() (uint64, bool) {
 		return 0, false
 	}
 	return uint64(limit.Cur), true //nolint:unconvert // signed on some systems
+}
+
+// ownLike gives a file the owner and the group of another one.
+func ownLike(file *os.File, other fs.FileInfo) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	is, known := info.Sys().(*syscall.Stat_t)
+	want, knownToo := other.Sys().(*syscall.Stat_t)
+	if !known || !knownToo || is.Uid == want.Uid && is.Gid == want.Gid {
+		return nil
+	}
+	return file.Chown(int(want.Uid), int(want.Gid))
 }

@@ -304,6 +304,9 @@ func changeRoster(file string, mayMake bool, change func([]access.Entry) ([]acce
 	if roster, err = access.NewRoster(entries); err != nil {
 		return usage("%w", err)
 	}
+	if err = readableAsBefore(out, file); err != nil {
+		return fmt.Errorf("file of tokens: %w; run braid token as root, or as whose file it is", err)
+	}
 	if _, err = out.Write(roster.Encode()); err != nil {
 		return fmt.Errorf("file of tokens: %w", err)
 	}
@@ -317,4 +320,20 @@ func changeRoster(file string, mayMake bool, change func([]access.Entry) ([]acce
 		return fmt.Errorf("file of tokens: %w", err)
 	}
 	return nil
+}
+
+// readableAsBefore gives the successor of a file the file's owner and group, and lets the group read it where it could: the server that reads
+// it again is often not who changes it, and one that cannot read it goes on with tokens that were revoked.
+func readableAsBefore(successor *os.File, file string) error {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := ownLike(successor, info); err != nil {
+		return err
+	}
+	return successor.Chmod(info.Mode().Perm()&0o040 | 0o600)
 }

@@ -23,10 +23,11 @@ import (
 
 // up is what braid up serves.
 type up struct {
-	api   braid.APIConfig
-	nats  string // host:port for workers of other processes
-	otlp  string // where traces go
-	ratio float64
+	api    braid.APIConfig
+	nats   string // host:port for workers of other processes
+	health string // host:port of health and metrics; empty: beside the API alone
+	otlp   string // where traces go
+	ratio  float64
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -81,6 +82,7 @@ func (u *up) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&u.api.AuditFile, "audit-file", "", "file to which it is written who changes what; nothing is changed while that is not possible (default: the log alone)")
 	flags.BoolVar(&u.api.MetricsOpen, "metrics-open", false, "let everybody read /metrics, even when there are tokens")
 	flags.BoolVar(&u.api.AllowUnauthenticated, "allow-unauthenticated", false, "let other machines reach the API without tokens, where something in front of it authenticates")
+	flags.StringVar(&u.health, "health", "", "host:port of /healthz, /readyz and /metrics without tokens, for probes and Prometheus alone (default: beside the API only)")
 	flags.StringVar(&u.otlp, "otlp-endpoint", "", "base URL of an OpenTelemetry collector for traces, such as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nothing is traced)")
 	flags.Float64Var(&u.ratio, "trace-ratio", 1, "of the traces that begin here, how many are kept: 0 to 1")
 	flags.StringSliceVar(&u.api.Hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
@@ -140,6 +142,10 @@ func (s *session) serve(ctx context.Context, u *up) error {
 	if err != nil {
 		return a.cannotListen(ctx, err)
 	}
+	health, err := daemon.ListenHealth(ctx, u.health)
+	if err != nil {
+		return &exitError{code: exitInternal, err: err}
+	}
 	url := u.scheme() + "://" + api.Address()
 	going, err := s.takeOver(ctx, url)
 	if err != nil {
@@ -153,6 +159,9 @@ func (s *session) serve(ctx context.Context, u *up) error {
 	defer stopAnswering()
 	parts.Go(func() error { return s.embedded.Run(running) })
 	parts.Go(func() error { return api.Serve(answering) })
+	parts.Go(func() error {
+		return daemon.ServeHealth(running, health, daemon.Showing(s.embedded.Led), a.telemetry.Metrics())
+	})
 	if socket, err := s.embedded.OpenSocket(ctx, a.dataDir, braid.APIConfig{Version: cfg.Version, Log: a.log}); err == nil {
 		parts.Go(func() error { return socket.Serve(running) })
 	} else {

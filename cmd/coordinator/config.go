@@ -25,6 +25,7 @@ type config struct {
 	auditFile   string
 	tls         braid.TLSFiles
 	hosts       []string
+	health      string
 	leaseTTL    time.Duration
 	inFlight    messages.InFlight
 	servicesDir string
@@ -49,6 +50,7 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	flags.BoolVar(&c.metricsOpen, "metrics-open", false, "let everybody read /metrics, even when there are tokens")
 	flags.BoolVar(&c.exposed, "allow-unauthenticated", false, "let other machines reach the API without tokens, where something in front of it authenticates")
 	flags.StringSliceVar(&c.hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
+	flags.StringVar(&c.health, "health", "", "host:port of /healthz, /readyz and /metrics without tokens, for probes and Prometheus alone (default: beside the API only)")
 	flags.DurationVar(&c.leaseTTL, "lease-ttl", 30*time.Second, "a dead worker's slots are free again after this; whole seconds")
 	settings.InFlightVar(flags, &c.inFlight, "in-flight", "requests in flight at each service over all workers, whatever queries ask for (default: as they and its definition say)")
 	flags.StringVar(&c.servicesDir, "services-dir", "", "folder of service definitions, beside the built-in ones")

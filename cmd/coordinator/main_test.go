@@ -51,7 +51,7 @@ func TestHelpNamesEverySettingAndIsNoError(t *testing.T) {
 	if got.code != daemon.ExitOK {
 		t.Errorf("it ends with %d", got.code)
 	}
-	for _, flag := range []string{"--nats-url", "--nats-wait", "--listen", "--lease-ttl", "--config", "--log-level", "--version", "--healthcheck"} {
+	for _, flag := range []string{"--nats-url", "--nats-wait", "--listen", "--health", "--lease-ttl", "--config", "--log-level", "--version", "--healthcheck"} {
 		if !strings.Contains(got.stdout+got.stderr, flag) {
 			t.Errorf("%s is missing", flag)
 		}

@@ -31,8 +31,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	return daemon.Exit(c.coordinate(ctx, stderr), stderr)
 }
 
-// ask is the health check. Where clients must show a certificate it shows the server's own, which the authority of both may have signed.
+// ask is the health check: at the address for it, else at the API. Where clients must show a certificate it shows the server's own, which the authority of both may have signed.
 func (c *config) ask(ctx context.Context) error {
+	if c.health != "" {
+		return daemon.Ask(ctx, c.health)
+	}
 	if c.tls.Cert == "" {
 		return daemon.Ask(ctx, c.listen)
 	}
@@ -85,6 +88,12 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "address", api.Address(), "version", buildinfo.Version())
-	return daemon.Told(ctx, log, local.Run, api.Serve)
+	health, err := daemon.ListenHealth(ctx, c.health)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", api.Address(), "health", c.health, "version", buildinfo.Version())
+	return daemon.Told(ctx, log, local.Run, api.Serve, func(ctx context.Context) error {
+		return daemon.ServeHealth(ctx, health, daemon.Showing(local.Led), telemetry.Metrics())
+	})
 }

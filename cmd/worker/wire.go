@@ -49,14 +49,10 @@ func (c *config) work(ctx context.Context, getenv func(string) string, stderr io
 		return daemon.Stopped(ctx, err)
 	}
 	defer w.Close()
-	ready := func(ctx context.Context) error {
-		if err := w.Ready(ctx); err != nil {
-			return &daemon.Shown{Err: err} // it tells of NATS, and holds no secret
-		}
-		return nil
-	}
 	log.Info("working", "worker", w.ID(), "version", buildinfo.Version())
-	return daemon.Told(ctx, log, w.Run, func(ctx context.Context) error { return daemon.Health(ctx, c.health, ready, telemetry.Metrics()) })
+	return daemon.Told(ctx, log, w.Run, func(ctx context.Context) error {
+		return daemon.Health(ctx, c.health, daemon.Showing(w.Ready), telemetry.Metrics())
+	})
 }
 
 func closing(ctx context.Context, log *slog.Logger, t *braid.Telemetry) {

@@ -39,6 +39,7 @@ type composeService struct {
 		Condition string `yaml:"condition"`
 	} `yaml:"depends_on"`
 	ReadOnly bool     `yaml:"read_only"`
+	Tmpfs    []string `yaml:"tmpfs"`
 	CapDrop  []string `yaml:"cap_drop"`
 	Deploy   struct {
 		Replicas int `yaml:"replicas"`
@@ -84,6 +85,38 @@ func TestComposeReachesNothingBeyondThisMachine(t *testing.T) {
 		}
 		if service.Build != nil && (!service.ReadOnly || !slices.Contains(service.CapDrop, "ALL")) {
 			t.Errorf("%s may write its image or has capabilities; set read_only and cap_drop: [ALL]", name)
+		}
+	}
+}
+
+// What is written without a bound goes to a volume on the disk, and what is in memory has a size.
+func TestComposeBoundsWhatContainersWrite(t *testing.T) {
+	compose := readCompose(t)
+	for name, service := range compose.Services {
+		for _, mount := range service.Tmpfs {
+			if !strings.Contains(mount, "size=") {
+				t.Errorf("%s: %s may take the machine's memory; give it a size, as in /tmp:size=64m", name, mount)
+			}
+		}
+	}
+	coordinator := compose.Services["coordinator"]
+	scratch := coordinator.Environment["BRAID_SCRATCH_DIR"]
+	if scratch == "" || !slices.ContainsFunc(coordinator.Volumes, func(v string) bool { return strings.HasSuffix(v, ":"+scratch) }) {
+		t.Errorf("the coordinator puts tables together in %q, which is no volume of %q", scratch, coordinator.Volumes)
+	}
+	if !strings.Contains(readFile(t, "Dockerfile"), "--chown=65532:65532 /empty "+scratch+"\n") {
+		t.Errorf("the image has no folder %s of its user, which a new volume takes its owner from", scratch)
+	}
+}
+
+// Prometheus asks where health and metrics are, which wants no token.
+func TestPrometheusAsksTheAddressesOfHealth(t *testing.T) {
+	config := readFile(t, "deploy/prometheus/prometheus.yml")
+	for _, name := range []string{"coordinator", "worker"} {
+		port := portOf(readCompose(t).Services[name].Environment["BRAID_HEALTH"])
+		byName, byAddress := fmt.Sprintf("%s:%d", name, port), fmt.Sprintf("{names: [%s], type: A, port: %d}", name, port)
+		if port == 0 || !strings.Contains(config, byName) && !strings.Contains(config, byAddress) {
+			t.Errorf("%s serves its metrics at port %d, which prometheus.yml does not ask", name, port)
 		}
 	}
 }

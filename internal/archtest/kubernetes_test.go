@@ -45,6 +45,7 @@ type spec struct {
 	// Services.
 	ClusterIP                string        `yaml:"clusterIP"`
 	PublishNotReadyAddresses bool          `yaml:"publishNotReadyAddresses"`
+	SessionAffinity          string        `yaml:"sessionAffinity"`
 	Ports                    []servicePort `yaml:"ports"`
 	// Budgets.
 	MinAvailable   any `yaml:"minAvailable"`
@@ -55,9 +56,9 @@ type spec struct {
 	Ingress     []policyRule   `yaml:"ingress"`
 	Egress      []policyRule   `yaml:"egress"`
 	// Ingresses.
-	IngressClassName string       `yaml:"ingressClassName"`
-	TLS              []ingressTLS `yaml:"tls"`
-	Rules            []any        `yaml:"rules"`
+	IngressClassName string        `yaml:"ingressClassName"`
+	TLS              []ingressTLS  `yaml:"tls"`
+	Rules            []ingressRule `yaml:"rules"`
 	// Autoscalers.
 	ScaleTargetRef  map[string]string `yaml:"scaleTargetRef"`
 	MinReplicas     int               `yaml:"minReplicas"`
@@ -101,6 +102,22 @@ type peer struct {
 type ingressTLS struct {
 	Hosts      []string `yaml:"hosts"`
 	SecretName string   `yaml:"secretName"`
+}
+
+type ingressRule struct {
+	Host string `yaml:"host"`
+	HTTP struct {
+		Paths []struct {
+			Path     string `yaml:"path"`
+			PathType string `yaml:"pathType"`
+			Backend  struct {
+				Service struct {
+					Name string      `yaml:"name"`
+					Port servicePort `yaml:"port"`
+				} `yaml:"service"`
+			} `yaml:"backend"`
+		} `yaml:"paths"`
+	} `yaml:"http"`
 }
 
 type podTemplate struct {
@@ -409,9 +426,20 @@ func checkOurs(o object, c container, binary string, k kustomization, binaries, 
 			say("%s is set, and no binary has that setting", e.Name)
 		}
 	}
-	listens := c.env("BRAID_LISTEN") + c.env("BRAID_HEALTH")
-	if len(c.Ports) != 1 || portOf(listens) != c.Ports[0].ContainerPort || o.Spec.Template.Metadata.Annotations["prometheus.io/port"] != fmt.Sprint(portOf(listens)) {
-		say("it listens on %s; its port and the one of Prometheus are others", listens)
+	health := portOf(c.env("BRAID_HEALTH"))
+	if c.port("health") != health || health == 0 || c.port("http") != portOf(c.env("BRAID_LISTEN")) {
+		say("it listens on %s and %s; its ports are others", c.env("BRAID_LISTEN"), c.env("BRAID_HEALTH"))
+	}
+	if o.Spec.Template.Metadata.Annotations["prometheus.io/port"] != fmt.Sprint(health) {
+		say("Prometheus asks another port than BRAID_HEALTH")
+	}
+	for _, p := range []*probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+		if p != nil && p.HTTPGet.Port != "health" {
+			say("a probe asks the port %s; health is at the port health", p.HTTPGet.Port)
+		}
+	}
+	if c.env("BRAID_METRICS_OPEN") != "" {
+		say("BRAID_METRICS_OPEN lets whoever comes through the ingress read the metrics; BRAID_HEALTH serves them for Prometheus")
 	}
 	grace := 10 * time.Second // of the API
 	if text := c.env("BRAID_GRACE"); text != "" {
@@ -460,8 +488,95 @@ func TestCoordinatorsReachNoServiceAndWorkersNothingOfTheCluster(t *testing.T) {
 	}
 }
 
+// What a session of the dashboard is of is one coordinator's memory: who comes back is led to the same one.
+func TestSessionsComeBackToTheirCoordinator(t *testing.T) {
+	ingresses, affine := 0, map[string]bool{}
+	objects := readObjects(t)
+	for _, o := range objects {
+		if o.Kind == "Service" && o.Spec.SessionAffinity == "ClientIP" {
+			affine[o.Metadata.Name] = true
+		}
+	}
+	for _, o := range objects {
+		if o.Kind != "Ingress" {
+			continue
+		}
+		ingresses++
+		for key, want := range map[string]string{
+			"affinity": "cookie", "affinity-mode": "persistent", "session-cookie-secure": "true", "session-cookie-samesite": "Strict",
+		} {
+			if got := o.Metadata.Annotations["nginx.ingress.kubernetes.io/"+key]; got != want {
+				t.Errorf("%s: the annotation %s is %q, want %q", o.file, key, got, want)
+			}
+		}
+		for _, rule := range o.Spec.Rules {
+			for _, path := range rule.HTTP.Paths {
+				if to := path.Backend.Service.Name; !affine[to] {
+					t.Errorf("%s leads to the service %s, which has no sessionAffinity: ClientIP", o.file, to)
+				}
+			}
+		}
+	}
+	if ingresses == 0 {
+		t.Error("there is no ingress")
+	}
+}
+
+// The port of health and metrics asks for no token.
+func TestTheIngressReachesNoPortOfHealthAndPrometheusNothingElse(t *testing.T) {
+	health := map[int]bool{} // ports
+	objects := readObjects(t)
+	for _, o := range objects {
+		if o.Spec.Template != nil {
+			for _, c := range o.Spec.Template.Spec.Containers {
+				if port := c.port("health"); strings.HasPrefix(c.Image, "braid-") && port != 0 {
+					health[port] = true
+				}
+			}
+		}
+	}
+	opened := map[string]bool{}
+	for _, o := range objects {
+		for _, p := range o.Spec.Ports {
+			if o.Kind == "Service" && strings.HasPrefix(o.Metadata.Name, "braid") && (p.TargetPort == "health" || health[p.Port]) {
+				t.Errorf("%s: the service %s leads to the port of health, so that an ingress may", o.file, o.Metadata.Name)
+			}
+		}
+		if o.Kind != "NetworkPolicy" || !strings.HasPrefix(o.Metadata.Name, "braid-") {
+			continue
+		}
+		for _, rule := range o.Spec.Ingress {
+			for _, finding := range checkDoor(rule, health) {
+				t.Errorf("%s: %s %s", o.file, o.Metadata.Name, finding)
+			}
+			for _, p := range rule.Ports {
+				opened[o.Metadata.Name] = opened[o.Metadata.Name] || health[p.Port]
+			}
+		}
+	}
+	if len(health) == 0 || !opened["braid-coordinator"] || !opened["braid-worker"] {
+		t.Errorf("ports of health: %v; Prometheus reaches those of %v", health, opened)
+	}
+}
+
+// checkDoor finds who else than Prometheus reaches a port of health, and where else Prometheus is let in.
+func checkDoor(rule policyRule, health map[int]bool) (findings []string) {
+	if len(rule.Ports) == 0 || len(rule.From) == 0 {
+		return []string{"opens all ports, or one to everybody"}
+	}
+	for _, p := range rule.Ports {
+		for _, from := range rule.From {
+			monitoring := from.NamespaceSelector != nil && from.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] == "monitoring"
+			if monitoring != health[p.Port] {
+				findings = append(findings, fmt.Sprintf("opens port %d to %+v", p.Port, from.NamespaceSelector))
+			}
+		}
+	}
+	return findings
+}
+
 func TestPlantedMistakesInManifestsAreFound(t *testing.T) {
-	binaries, flags := map[string]bool{"worker": true}, map[string]bool{"grace": true, "health": true}
+	binaries, flags := map[string]bool{"worker": true}, map[string]bool{"grace": true, "health": true, "metrics-open": true}
 	k := kustomization{Images: []struct {
 		Name    string `yaml:"name"`
 		NewName string `yaml:"newName"`
@@ -494,7 +609,10 @@ spec:
 	for name, c := range map[string]struct{ old, replacement, want string }{
 		"nothing planted":    {"", "", ""},
 		"an unknown kind":    {"apps/v1", "apps/v2", "apps/v2 is no kind"},
-		"another port":       {"0.0.0.0:8081", "0.0.0.0:8082", "it listens on 0.0.0.0:8082"},
+		"another port":       {"0.0.0.0:8081", "0.0.0.0:8082", "and 0.0.0.0:8082; its ports are others"},
+		"no port of health":  {"{name: BRAID_HEALTH, value: \"0.0.0.0:8081\"}, ", "", "its ports are others"},
+		"scraped elsewhere":  {"io/port: \"8081\"", "io/port: \"8080\"", "Prometheus asks another port"},
+		"metrics for all":    {"{name: BRAID_GRACE,", "{name: BRAID_METRICS_OPEN, value: \"true\"}, {name: BRAID_GRACE,", "BRAID_METRICS_OPEN lets"},
 		"no such setting":    {"BRAID_GRACE", "BRAID_GRASE", "BRAID_GRASE is set"},
 		"killed too early":   {"Seconds: 75", "Seconds: 50", "it is killed after 50s"},
 		"as root":            {"runAsNonRoot: true", "runAsNonRoot: false", "it may run as root"},

@@ -98,7 +98,7 @@ func (c *Coordinator) submitAs(ctx context.Context, spec *query.Spec, by message
 		return nil, fmt.Errorf("submit: %w", err)
 	}
 	c.ports.Observer.Submitted(q.Service)
-	c.log.Info("submitted", "query", q.ID, "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
+	c.logOf(q).Info("submitted", "service", q.Service, "collection", q.Collection, "chunks", q.Chunks)
 	return q, nil
 }
 
@@ -157,7 +157,7 @@ func (c *Coordinator) resume(ctx context.Context, s seen, opts *ResumeOptions, o
 	if err != nil {
 		return s, fmt.Errorf("resume %s: %w", q.ID, err)
 	}
-	c.log.Info("resumed", "query", q.ID, "run", q.Run)
+	c.logOf(&q).Info("resumed", "run", q.Run)
 	return seen{id: q.ID, query: &q, revision: revision, old: true}, nil
 }
 

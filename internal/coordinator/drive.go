@@ -73,7 +73,7 @@ func (c *Coordinator) drive(ctx context.Context, s seen, box <-chan seen) (seen,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &driver{
-		c: c, log: c.log.With("query", s.id, "run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
+		c: c, log: c.logOf(s.query).With("run", s.query.Run), at: s, pinned: p, recheck: s.old || s.query.Run > 1,
 		run: resume.NewRun(s.id, s.query.Run, s.query.Chunks, c.limits(p, s.query)), guard: watch, slots: slots,
 		news: make(chan any, newsBacklog), behind: 2, items: map[messages.Position]*messages.Item{},
 		kept: map[string]struct{}{}, place: newPlace(p.plan), chunks: map[messages.Position]planner.Chunk{}, again: newAgain(),

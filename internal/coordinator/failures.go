@@ -232,6 +232,6 @@ func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, on
 	if err != nil {
 		return s, fmt.Errorf("resume %s: %w", q.ID, err)
 	}
-	c.log.Info("resumed", "query", q.ID, "run", q.Run, "only", len(only))
+	c.logOf(&q).Info("resumed", "run", q.Run, "only", len(only))
 	return seen{id: q.ID, query: &q, revision: revision, old: true}, nil
 }

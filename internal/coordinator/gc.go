@@ -63,7 +63,7 @@ func (c *Coordinator) removeOld(ctx context.Context, q *messages.Query) (removed
 	case err != nil:
 		return false, err
 	}
-	c.log.Info("a query that ended long ago is removed", "query", q.ID, "name", q.Name, "state", q.State, "updated", q.Updated)
+	c.logOf(q).Info("a query that ended long ago is removed", "name", q.Name, "state", q.State, "updated", q.Updated)
 	return true, nil
 }
 

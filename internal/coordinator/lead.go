@@ -121,7 +121,7 @@ func (c *Coordinator) start(ctx context.Context, o *office, s seen) {
 			last, err = c.giveUp(ctx, last, err)
 		}
 		if err != nil && ctx.Err() == nil {
-			c.log.Warn("cannot go on with the query now, trying again", "query", s.id, "error", err)
+			c.logOf(s.query).Warn("cannot go on with the query now, trying again", "error", err)
 			pause(ctx, time.Second)
 			last.old = true // its items may be with workers
 		}
@@ -149,7 +149,7 @@ func (c *Coordinator) giveUp(ctx context.Context, s seen, cause error) (seen, er
 	if s.query == nil {
 		return s, nil
 	}
-	c.log.Error("the query cannot go on", "query", s.id, "error", cause)
+	c.logOf(s.query).Error("the query cannot go on", "error", cause)
 	hint := "what is complete can be taken with --partial; to have all of it, run the query anew"
 	if errors.Is(cause, errNotCompiled) {
 		hint = "resume it when a coordinator that has the adapter leads"

@@ -72,7 +72,7 @@ func (c *Coordinator) tellLost(ctx context.Context, id string, created time.Time
 		return nil
 	}
 	if toldDamaged(q) {
-		c.log.Warn("results are lost of a query that is told to be damaged already", "query", q.ID, "lost", lost)
+		c.logOf(q).Warn("results are lost of a query that is told to be damaged already", "lost", lost)
 		c.recount(ctx, q) // whoever told it has not come to that
 		return nil
 	}
@@ -84,7 +84,7 @@ func (c *Coordinator) tellLost(ctx context.Context, id string, created time.Time
 	if err := c.saveDamaged(ctx, q, revision, missing(q, survey), reason); err != nil {
 		return err
 	}
-	c.log.Error("stored results are lost", "query", q.ID, "reason", reason)
+	c.logOf(q).Error("stored results are lost", "reason", reason)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (c *Coordinator) Recount(ctx context.Context, q *messages.Query) (*Survey, 
 // recount notes what is complete now, so that what was lost is told once.
 func (c *Coordinator) recount(ctx context.Context, q *messages.Query) {
 	if _, err := c.Recount(ctx, q); err != nil {
-		c.log.Warn("what is complete is not noted anew", "query", q.ID, "error", err)
+		c.logOf(q).Warn("what is complete is not noted anew", "error", err)
 	}
 }
 

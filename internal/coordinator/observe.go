@@ -58,6 +58,15 @@ func (p Ports) withDefaults() Ports {
 	return p
 }
 
+// logOf is the log of what becomes of a query.
+func (c *Coordinator) logOf(q *messages.Query) *slog.Logger {
+	log := c.log.With("query", q.ID)
+	if id := messages.TraceID(q.Trace); id != "" {
+		log = log.With("trace_id", id)
+	}
+	return log
+}
+
 // traceDispatch begins the span of a batch that is queued, in the trace of its query; the items go on from there.
 func (d *driver) traceDispatch(ctx context.Context, batch []*messages.Item) (context.Context, func(error, ...slog.Attr)) {
 	q, tracer := d.at.query, d.c.ports.Tracer

@@ -112,7 +112,7 @@ func (c *Coordinator) chunks(ctx context.Context, q *messages.Query, survey *Sur
 		for p := range survey.Completed.Leaves(q.Chunks) {
 			_, rows, err := c.ports.Results.Result(ctx, q.ID, p)
 			if errors.Is(err, messages.ErrDamaged) || errors.Is(err, messages.ErrNotFound) {
-				c.log.Error("a stored result is lost or damaged; its position is pending again", "query", q.ID, "position", p, "error", err)
+				c.logOf(q).Error("a stored result is lost or damaged; its position is pending again", "position", p, "error", err)
 				*damaged = append(*damaged, p)
 				continue
 			}

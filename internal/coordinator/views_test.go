@@ -517,6 +517,25 @@ func TestAServiceTellsItsSlotsGateAndQueries(t *testing.T) {
 	close(h.letGo)
 }
 
+func TestAGateThatIsOpenAgainIsNotShown(t *testing.T) {
+	r := newRig(t)
+	now := time.Now()
+	was := &messages.Gate{V: 1, Service: "rivers", Until: now.Add(-time.Second), Status: 429, Reason: "over", Worker: "w1", At: now.Add(-time.Minute)}
+	if err := r.bus.CloseGate(t.Context(), was); err != nil {
+		t.Fatal(err)
+	}
+	if stored, err := r.bus.Gate(t.Context(), "rivers"); err != nil || stored == nil {
+		t.Fatalf("it is not stored: %v", err)
+	}
+	c := r.onlooker()
+	if v, err := c.Service(t.Context(), "rivers"); err != nil || v.Gate != nil {
+		t.Errorf("the service has the gate %+v, %v", v.Gate, err)
+	}
+	if list, err := c.Services(t.Context()); err != nil || len(list.Services) != 1 || list.Services[0].Gate != nil {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestServicesAreThoseDefinedAndThoseUsed(t *testing.T) {
 	r := newRig(t)
 	err := r.bus.UpdateService(t.Context(), "lakes", func(*messages.Service) *messages.Service {

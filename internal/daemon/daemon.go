@@ -149,17 +149,45 @@ func (s *Shown) Error() string { return s.Err.Error() }
 // Unwrap gives the error itself.
 func (s *Shown) Unwrap() error { return s.Err }
 
+// Showing is a check whose errors may be shown: they tell of NATS and of who leads, and hold no secret.
+func Showing(check func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := check(ctx); err != nil {
+			return &Shown{Err: err}
+		}
+		return nil
+	}
+}
+
 // Health serves at address until ctx ends: GET /healthz is 200 as long as the process answers, and GET /readyz while check gives
 // nil, else 503, with the reason where the error is Shown. GET /metrics is the handler's, where there is one. An empty address serves
 // nothing.
 func Health(ctx context.Context, address string, check func(context.Context) error, metrics http.Handler) error {
+	listener, err := ListenHealth(ctx, address)
+	if err != nil {
+		return err
+	}
+	return ServeHealth(ctx, listener, check, metrics)
+}
+
+// ListenHealth listens for ServeHealth, so that an address that is in use is known before anything else starts. An empty address is no
+// listener.
+func ListenHealth(ctx context.Context, address string) (net.Listener, error) {
 	if address == "" {
-		<-ctx.Done()
-		return nil
+		return nil, nil //nolint:nilnil // no listener serves nothing
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen for health checks: %w; choose another address", err)
+		return nil, fmt.Errorf("listen for health checks: %w; choose another address", err)
+	}
+	return listener, nil
+}
+
+// ServeHealth is Health on a listener, which it closes. A nil one serves nothing.
+func ServeHealth(ctx context.Context, listener net.Listener, check func(context.Context) error, metrics http.Handler) error {
+	if listener == nil {
+		<-ctx.Done()
+		return nil
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

@@ -84,6 +84,15 @@ func (a *Access) caller(r *http.Request) (caller, error) {
 	return caller{principal: principal, token: digest}, nil
 }
 
+// knows tells whether a request comes from somebody with a token or a session that is valid; of a server without tokens, always.
+func (a *Access) knows(r *http.Request) bool {
+	if a == nil {
+		return true
+	}
+	_, err := a.caller(r)
+	return err == nil
+}
+
 // refuse answers whom a route does not let in, and writes it down.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a.audit.refusal(r, err)

@@ -100,9 +100,9 @@ func (a *Access) checkMode(info fs.FileInfo) error {
 		return fmt.Errorf("tokens: %s is a folder", a.file)
 	case hasModes() && mode&0o022 != 0:
 		return fmt.Errorf("tokens: others may write %s (mode %04o), and so let anybody in; chmod 600 it", a.file, mode)
-	case hasModes() && mode&0o044 != 0 && !a.loose:
+	case readByOthers(info) && !a.loose:
 		a.loose = true
-		a.log.Warn("others may read the file of tokens; it holds digests alone, but who is known and what they may do is nobody's business; chmod 600 it", "file", a.file, "mode", fmt.Sprintf("%04o", mode))
+		a.log.Warn("others may read the file of tokens; it holds digests alone, but who is known and what they may do is nobody's business; chmod 600 it, or 640 where it is root's and its group this server's", "file", a.file, "mode", fmt.Sprintf("%04o", mode))
 	}
 	return nil
 }

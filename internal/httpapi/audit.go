@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
@@ -182,6 +181,3 @@ func (a *Audit) write(e auditEvent) error {
 	}
 	return nil
 }
-
-// hasModes tells whether files have modes that say who may read them.
-func hasModes() bool { return runtime.GOOS != "windows" }

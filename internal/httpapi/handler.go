@@ -88,5 +88,5 @@ func New(cfg Config, ports Ports) http.Handler {
 		mux.Handle("GET "+assetsPath, cfg.Dashboard)
 	}
 	a.nameOperations()
-	return observed(cfg.Observe, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
+	return observed(cfg.Observe, cfg.Access, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
 }

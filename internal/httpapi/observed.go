@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Observe hears of a request before it is served, in ctx. The context that it gives is what the request is served with. done is called when it
+// Observe hears of a request before it is served, in ctx. known tells whether its sender is known, which everybody is where the server knows no
+// tokens: what others send of themselves decides nothing. The context that it gives is what the request is served with. done is called when it
 // has been answered.
-type Observe func(ctx context.Context, r *http.Request) (served context.Context, traceID string, done func(Served))
+type Observe func(ctx context.Context, r *http.Request, known func() bool) (served context.Context, traceID string, done func(Served))
 
 // Served is what became of a request.
 type Served struct {
@@ -26,12 +27,12 @@ type passage struct {
 type passageKey struct{}
 
 // observed tells of each request. It stands outside of everything, so that what is refused is told of too.
-func observed(observe Observe, next http.Handler) http.Handler {
+func observed(observe Observe, of *Access, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &passage{}
 		ctx, done := r.Context(), func(Served) {}
 		if observe != nil {
-			ctx, p.trace, done = observe(ctx, r)
+			ctx, p.trace, done = observe(ctx, r, func() bool { return of.knows(r) })
 		}
 		defer func() {
 			p.served.Stream = strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream")

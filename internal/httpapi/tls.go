@@ -41,8 +41,8 @@ func OpenTLS(files TLSFiles, log *slog.Logger) (*TLS, error) {
 		return nil, errors.New("TLS needs both a certificate and its key")
 	}
 	t := &TLS{files: files, log: log}
-	if info, err := os.Stat(files.Key); err == nil && hasModes() && info.Mode().Perm()&0o077 != 0 {
-		log.Warn("others may read the key of the certificate; chmod 600 it", "file", files.Key, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
+	if info, err := os.Stat(files.Key); err == nil && (readByOthers(info) || hasModes() && info.Mode().Perm()&0o033 != 0) {
+		log.Warn("others may read or write the key of the certificate; chmod 600 it, or 640 where it is root's and its group this server's", "file", files.Key, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 	}
 	contents, err := t.readFiles()
 	if err != nil {

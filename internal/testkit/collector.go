@@ -24,7 +24,8 @@ type Span struct {
 	Kind              string // INTERNAL, SERVER or CLIENT
 	Failed            bool
 	Attributes        map[string]string
-	Service           string // of the process
+	Service           string   // of the process
+	Links             []string // traces of the spans that it has links to
 }
 
 // Collector is an OpenTelemetry collector: it takes spans over OTLP/HTTP, and keeps them.
@@ -96,10 +97,14 @@ func (c *Collector) take(r *http.Request) error {
 		service := attributesOf(resource.GetResource().GetAttributes())["service.name"]
 		for _, scope := range resource.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
+				var links []string
+				for _, link := range s.GetLinks() {
+					links = append(links, hex.EncodeToString(link.GetTraceId()))
+				}
 				c.spans = append(c.spans, Span{
 					Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
 					Name: s.GetName(), Kind: s.GetKind().String()[len("SPAN_KIND_"):], Failed: s.GetStatus().GetCode() == 2,
-					Attributes: attributesOf(s.GetAttributes()), Service: service,
+					Attributes: attributesOf(s.GetAttributes()), Service: service, Links: links,
 				})
 			}
 		}

@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Endpoint string            // base URL of a collector, such as http://127.0.0.1:4318; empty: nothing is traced
 	Headers  map[string]string // sent to the collector, such as a token
-	Ratio    float64           // of the traces that begin here, how many are kept; those that come from elsewhere are as their parent says
+	Ratio    float64           // of the traces that begin here, how many are kept; those that come from somebody known are as their parent says
 	Service  string            // service.name
 	Version  string            // service.version
 	Instance string            // service.instance.id

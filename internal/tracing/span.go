@@ -55,14 +55,15 @@ func (t *Tracer) Request(ctx context.Context, method, address string) (_ context
 	if t == nil {
 		return ctx, func(int, error) {}
 	}
-	attrs := []attribute.KeyValue{attribute.String("http.request.method", method)}
+	sent, name := methodOf(method)
+	attrs := []attribute.KeyValue{sent}
 	if u, err := url.Parse(address); err == nil {
 		attrs = append(attrs, attribute.String("server.address", u.Hostname()), attribute.String("url.scheme", u.Scheme), attribute.String("url.full", withoutValues(u)))
 		if port := portOf(u); port > 0 {
 			attrs = append(attrs, attribute.Int("server.port", port))
 		}
 	}
-	ctx, span := t.tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	return ctx, func(status int, err error) {
 		var more []attribute.KeyValue
 		if status > 0 {
@@ -76,16 +77,25 @@ func (t *Tracer) Request(ctx context.Context, method, address string) (_ context
 	}
 }
 
-// Serve begins the span of a request to our API, as a child of the client's when it sent a traceparent. end takes route and status.
-func (t *Tracer) Serve(ctx context.Context, method, path, traceparent string) (_ context.Context, end func(route string, status int)) {
+// Serve begins the span of a request to our API. When the client sent a traceparent and is known, it is a child of the client's span. Of a
+// client that nobody knows it is a root that has a link to the client's span: whether it is kept, and in which trace, is not for
+// everybody to decide. end takes route and status.
+func (t *Tracer) Serve(ctx context.Context, method, path, traceparent string, known bool) (_ context.Context, end func(route string, status int)) {
 	if t == nil {
 		return ctx, func(string, int) {}
 	}
-	ctx, span := t.tracer.Start(t.Join(ctx, traceparent), method, trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", text(logging.Clean(path)))))
+	attrs, name := methodOf(method)
+	options := []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs, attribute.String("url.path", text(logging.Clean(path)))),
+	}
+	ctx = t.Join(ctx, traceparent)
+	if client := trace.SpanContextFromContext(ctx); !known && client.IsValid() {
+		options = append(options, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: client}))
+	}
+	ctx, span := t.tracer.Start(ctx, name, options...)
 	return ctx, func(route string, status int) {
 		if route != "" {
-			span.SetName(method + " " + route)
+			span.SetName(name + " " + route)
 			span.SetAttributes(attribute.String("http.route", route))
 		}
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
@@ -97,12 +107,16 @@ func (t *Tracer) Serve(ctx context.Context, method, path, traceparent string) (_
 	}
 }
 
-// TraceID is the id of the trace that a traceparent names, for log lines; empty: it names none.
-func TraceID(traceparent string) string {
-	if parts := strings.Split(traceparent, "-"); len(parts) == 4 && len(parts[1]) == 32 {
-		return parts[1]
+// methodOf is the attribute of a request's method, and what its span is called: of the methods that RFC 9110 and RFC 5789 name, themselves.
+// Any other, which clients are free to make up, is _OTHER and HTTP, as OpenTelemetry's conventions have it.
+func methodOf(method string) (attr attribute.KeyValue, name string) {
+	name = method
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH":
+	default:
+		method, name = "_OTHER", "HTTP"
 	}
-	return ""
+	return attribute.String("http.request.method", method), name
 }
 
 func finish(span trace.Span, err error, attrs []attribute.KeyValue) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidhq/braid/internal/testkit"
 	"github.com/braidhq/braid/internal/tracing"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 const secret = "Zx9-hunter2"
@@ -45,7 +46,7 @@ func TestATraceGoesOnFromItsParent(t *testing.T) {
 	two := tracer(t, tracing.Config{Endpoint: c.URL + "/", Ratio: 0, Service: "two"}) // what comes from elsewhere is as its parent says
 	ctx, end := one.Start(t.Context(), "first", slog.String("query", "q1"), slog.Int("n", 3), slog.Bool("b", true))
 	parent := one.Parent(ctx)
-	if tracing.TraceID(parent) == "" {
+	if messages.TraceID(parent) == "" {
 		t.Fatalf("the parent is %q", parent)
 	}
 	there, endThere := two.Start(two.Join(context.Background(), parent), "second")
@@ -89,13 +90,13 @@ func TestATraceGoesOnFromItsParent(t *testing.T) {
 func TestARequestOfAClientIsTheChildOfItsSpan(t *testing.T) {
 	c := testkit.NewCollector(t)
 	tr := tracer(t, tracing.Config{Endpoint: c.URL, Ratio: 1})
-	_, end := tr.Serve(t.Context(), http.MethodPost, "/v1/queries", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	_, end := tr.Serve(t.Context(), http.MethodPost, "/v1/queries", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true)
 	end("/v1/queries", 201)
 	for _, odd := range []string{"", "00-x", "00-00000000000000000000000000000000-0000000000000000-01", strings.Repeat("a", 1<<20), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nx: y"} {
-		_, end := tr.Serve(t.Context(), http.MethodGet, "/odd", odd)
+		_, end := tr.Serve(t.Context(), http.MethodGet, "/odd", odd, true)
 		end("", 404)
 	}
-	_, quiet := tr.Serve(t.Context(), http.MethodGet, "/unsampled", "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-00")
+	_, quiet := tr.Serve(t.Context(), http.MethodGet, "/unsampled", "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-00", true)
 	quiet("/unsampled", 200)
 	if err := tr.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -111,6 +112,59 @@ func TestARequestOfAClientIsTheChildOfItsSpan(t *testing.T) {
 	for _, s := range spans {
 		if s.Name == "GET" && s.Parent != "" {
 			t.Errorf("it has a parent that nobody sent: %+v", s)
+		}
+	}
+}
+
+// Whoever nobody knows decides neither that a trace is kept nor that it is not, nor which one a request is of.
+func TestAClientThatNobodyKnowsDecidesNothing(t *testing.T) {
+	const theirs = "0af7651916cd43dd8448eb211c80319c"
+	for _, sampled := range []string{"00", "01"} {
+		for ratio, want := range map[float64]int{0: 0, 1: 1} {
+			c := testkit.NewCollector(t)
+			tr := tracer(t, tracing.Config{Endpoint: c.URL, Ratio: ratio})
+			ctx, end := tr.Serve(t.Context(), http.MethodGet, "/v1/queries", "00-"+theirs+"-b7ad6b7169203331-"+sampled, false)
+			if own := messages.TraceID(tr.Parent(ctx)); own == "" || own == theirs {
+				t.Errorf("it is of the trace %q", own)
+			}
+			end("/v1/queries", 401)
+			if err := tr.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			spans := c.Spans()
+			if len(spans) != want {
+				t.Errorf("sampled %s, ratio %v: %d spans, want %d", sampled, ratio, len(spans), want)
+			}
+			for _, s := range spans {
+				if s.Trace == theirs || s.Parent != "" || len(s.Links) != 1 || s.Links[0] != theirs {
+					t.Errorf("%+v", s)
+				}
+			}
+		}
+	}
+}
+
+// Methods that clients make up name no spans.
+func TestMethodsAreFew(t *testing.T) {
+	c := testkit.NewCollector(t)
+	tr := tracer(t, tracing.Config{Endpoint: c.URL, Ratio: 1})
+	for _, method := range []string{"BREW", "get", strings.Repeat("X", 1<<16), "\xff", ""} {
+		_, end := tr.Serve(t.Context(), method, "/v1/queries", "", true)
+		end("", 405)
+		_, end = tr.Serve(t.Context(), method, "/v1/queries", "", true)
+		end("/v1/queries", 405)
+		_, sent := tr.Request(t.Context(), method, "http://host.example/")
+		sent(405, nil)
+	}
+	if err := tr.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(c.Spans()); n != 15 {
+		t.Errorf("%d spans", n)
+	}
+	for _, s := range c.Spans() {
+		if s.Name != "HTTP" && s.Name != "HTTP /v1/queries" || s.Attributes["http.request.method"] != "_OTHER" {
+			t.Errorf("%+v", s)
 		}
 	}
 }
@@ -151,7 +205,7 @@ func TestWithoutAnEndpointNothingIsTraced(t *testing.T) {
 	end(errors.New("x"))
 	_, done := tr.Request(ctx, "GET", "http://x")
 	done(200, nil)
-	_, served := tr.Serve(ctx, "GET", "/", "")
+	_, served := tr.Serve(ctx, "GET", "/", "", true)
 	served("/", 200)
 	if tr.Parent(ctx) != "" || tr.Close(ctx) != nil {
 		t.Error("a nil tracer traces")

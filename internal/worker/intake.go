@@ -230,7 +230,7 @@ func (in *intake) span(ctx context.Context, d Delivery) (context.Context, func(e
 // logOf is the log of an item's run.
 func (in *intake) logOf(ctx context.Context, item *messages.Item) *slog.Logger {
 	log := in.worker.log.With("query", item.Query, "run", item.Run, "position", item.Position, "service", item.Service)
-	if id := traceID(in.worker.ports.Tracer.Parent(ctx)); id != "" {
+	if id := messages.TraceID(in.worker.ports.Tracer.Parent(ctx)); id != "" {
 		log = log.With("trace_id", id)
 	}
 	return log

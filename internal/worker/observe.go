@@ -56,12 +56,3 @@ func (untraced) Parent(context.Context) string                      { return "" 
 func (untraced) Start(ctx context.Context, _ string, _ ...slog.Attr) (context.Context, func(error, ...slog.Attr)) {
 	return ctx, func(error, ...slog.Attr) {}
 }
-
-// traceID is the id of the trace that a traceparent names, for the log; empty: it names none.
-func traceID(traceparent string) string {
-	const from, to = len("00-"), len("00-") + 32
-	if len(traceparent) < to {
-		return ""
-	}
-	return traceparent[from:to]
-}

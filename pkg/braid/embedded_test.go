@@ -362,7 +362,11 @@ func TestASeparateCoordinatorAndWorkerDoTheSame(t *testing.T) {
 	if err := c.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
+	if err := c.Led(t.Context()); !errors.Is(err, braid.ErrNoLeader) {
+		t.Errorf("nobody leads yet, and it says %v", err)
+	}
 	testkit.Run(t, c.Run)
+	testkit.Until(t, "it leads", func() bool { return c.Led(t.Context()) == nil })
 	w, err := braid.OpenWorker(t.Context(), braid.WorkerConfig{NATS: nats, Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/braidhq/braid/internal/metrics"
 	"github.com/braidhq/braid/internal/tracing"
 	"github.com/braidhq/braid/internal/worker"
+	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/quota"
 )
 
@@ -148,13 +149,14 @@ func (t *Telemetry) observe() httpapi.Observe {
 	if t == nil {
 		return nil
 	}
-	return func(ctx context.Context, r *http.Request) (context.Context, string, func(httpapi.Served)) {
+	return func(ctx context.Context, r *http.Request, known func() bool) (context.Context, string, func(httpapi.Served)) {
 		begun := time.Now()
 		end := func(string, int) {}
 		if !polled(r.URL.Path) { // a probe every few seconds tells nothing that metrics do not
-			ctx, end = t.tracer.Serve(ctx, r.Method, r.URL.Path, r.Header.Get("Traceparent"))
+			traceparent := r.Header.Get("Traceparent")
+			ctx, end = t.tracer.Serve(ctx, r.Method, r.URL.Path, traceparent, traceparent != "" && known())
 		}
-		return ctx, tracing.TraceID(t.tracer.Parent(ctx)), func(s httpapi.Served) {
+		return ctx, messages.TraceID(t.tracer.Parent(ctx)), func(s httpapi.Served) {
 			end(s.Route, s.Status)
 			t.metrics.Request(s.Route, r.Method, s.Status, time.Since(begun), s.Stream)
 		}

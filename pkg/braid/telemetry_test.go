@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -293,6 +294,14 @@ func TestATraceLeadsFromTheSubmissionToEachRequest(t *testing.T) {
 	}
 	if q.Trace == "" || !strings.Contains(lines.String(), fmt.Sprintf(`"trace_id":%q`, trace)) {
 		t.Errorf("the query's trace is %q, and the log names it %d times", q.Trace, strings.Count(lines.String(), "trace_id"))
+	}
+	for _, told := range []string{"submitted", "settled"} { // by whoever took the query in, and by its driver
+		with := func(line string) bool {
+			return strings.Contains(line, fmt.Sprintf(`"msg":%q`, told)) && strings.Contains(line, fmt.Sprintf(`"trace_id":%q`, trace))
+		}
+		if !slices.ContainsFunc(strings.Split(lines.String(), "\n"), with) {
+			t.Errorf("no line %q names the trace", told)
+		}
 	}
 	if strings.Contains(lines.String(), key) {
 		t.Error("the log has the service's key")

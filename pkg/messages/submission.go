@@ -27,3 +27,11 @@ func checkTrace(trace string) error {
 	}
 	return errors.New("it is no traceparent of version 00")
 }
+
+// TraceID is the id of the trace that a traceparent names, for log lines; empty: it names none.
+func TraceID(traceparent string) string {
+	if traceparent == "" || checkTrace(traceparent) != nil {
+		return ""
+	}
+	return traceparent[len("00-") : len("00-")+32]
+}
