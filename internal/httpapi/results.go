@@ -52,7 +52,7 @@ func (a *api) results(ctx context.Context, in *resultsInput) (*huma.StreamRespon
 	if err != nil {
 		return nil, a.failure("get results", err)
 	}
-	done, err := a.begin(ctx)
+	done, err := a.readTurn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, start := r.Context(), time.Now()
 		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
-		visit := &visit{requestID: requestID(r), answer: answer}
+		visit := &visit{requestID: requestID(r), remote: networkOf(addressOf(r)).String(), answer: answer}
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, visit))
 		w.Header().Set(requestIDHeader, visit.requestID)
 		if r.ContentLength != 0 {
@@ -39,6 +39,7 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 		if r.TLS != nil && !isLoopbackName(hostName(r.Host)) {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
+		defer visit.end()
 		defer func() {
 			thrown := recover()
 			cut := thrown != nil
@@ -54,7 +55,7 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 				tell = log.Debug
 			}
 			line := []any{
-				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
+				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", logged(r.URL.Path),
 				"status", answer.status, "duration", time.Since(start), "cut", cut,
 			}
 			if trace := traceOf(ctx); trace != "" {
@@ -69,6 +70,12 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(answer, r)
 	})
+}
+
+// logged is a path as it may stand in the log: first without tokens, of which else a part could stay, and then cut.
+func logged(path string) string {
+	path = access.Redact(path)
+	return path[:min(len(path), maxLoggedPath)]
 }
 
 // isPoll tells what is asked again and again by whoever watches: how queries stand, and how the server is.
