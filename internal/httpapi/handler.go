@@ -94,5 +94,5 @@ func New(cfg Config, ports Ports) http.Handler {
 		mux.Handle("GET "+assetsPath, cfg.Dashboard)
 	}
 	a.nameOperations()
-	return observed(cfg.Observe, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
+	return observed(cfg.Observe, watched(cfg.Log, a.hostGuard(cfg.Hosts, a.originGuard(a.urlGuard(routed(mux, a.admit))))))
 }
