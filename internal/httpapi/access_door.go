@@ -38,8 +38,8 @@ func (a *api) admit(w http.ResponseWriter, r *http.Request, pattern string, next
 			a.refuse(w, r, err)
 			return
 		}
-		if r.Method == http.MethodGet {
-			ctx, done := a.access.attend(r.Context(), from)
+		if !required.changes { // a change is finished
+			ctx, done := a.access.attend(r.Context(), from, v.answer.dismiss)
 			defer done()
 			r = r.WithContext(ctx)
 		}

@@ -141,14 +141,15 @@ var errDismissed = errors.New("the token or session is no longer valid")
 
 // attendance is a request that reads, and may do so for long.
 type attendance struct {
-	caller caller
-	cancel context.CancelCauseFunc
+	caller    caller
+	cancel    context.CancelCauseFunc
+	dismissed func()
 }
 
-// attend ends a request's context once whoever sent it is no longer known. done is called when the request is over.
-func (a *Access) attend(ctx context.Context, from caller) (attended context.Context, done func()) {
+// attend ends a request's context, and calls dismissed, once whoever sent it is no longer known. done is called when the request is over.
+func (a *Access) attend(ctx context.Context, from caller, dismissed func()) (attended context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	entry := &attendance{from, cancel}
+	entry := &attendance{from, cancel, dismissed}
 	a.mu.Lock()
 	a.attended[entry] = struct{}{}
 	a.mu.Unlock()
@@ -176,6 +177,7 @@ func (a *Access) dismiss() {
 			_, ok = a.sessions.find(entry.caller.session, now)
 		}
 		if !ok {
+			entry.dismissed()
 			entry.cancel(errDismissed)
 		}
 	}

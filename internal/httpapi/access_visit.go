@@ -26,10 +26,12 @@ func requestID(r *http.Request) string {
 // visit is what becomes known of a request on its way through the server. The goroutine of the request alone uses it.
 type visit struct {
 	requestID string
+	remote    string // the machine or network that it comes from
 	answer    *answer
 	principal *access.Principal // nil: nobody is known, as on a server without tokens
 	operation string            // id
 	query     string            // that is changed, as far as it is known: the whole id, else as it was given
+	atEnd     []func()
 }
 
 type visitKey struct{}
@@ -40,6 +42,21 @@ func visitOf(ctx context.Context) *visit {
 		return v
 	}
 	return &visit{}
+}
+
+// party is whom turns are counted for: a person, or a machine where nobody is known.
+func (v *visit) party() string {
+	if v.principal != nil {
+		return "name " + v.principal.Name
+	}
+	return "from " + v.remote
+}
+
+// end does what was put off to the end of the request.
+func (v *visit) end() {
+	for _, f := range v.atEnd {
+		f()
+	}
 }
 
 func (v *visit) name() string {

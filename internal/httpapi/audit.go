@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -115,10 +116,13 @@ func (a *Audit) end(r *http.Request, ended bool) {
 	}
 }
 
-// refusal writes down that somebody was not let in.
+// refusal writes down that somebody was not let in, and why: an error of a kind, or a problem.
 func (a *Audit) refusal(r *http.Request, why error) {
 	e := a.event(r, "refused")
-	e.Reason = messages.Text(why.Error())
+	e.Reason, e.Status = messages.Text(why.Error()), contract.KindOf(why).Status
+	if p, ok := errors.AsType[*contract.Problem](why); ok {
+		e.Status = p.Status
+	}
 	var wanted bool
 	if e.LeftOut, wanted = a.mayTell(e.Time); !wanted {
 		return
@@ -146,7 +150,8 @@ func (a *Audit) mayTell(now time.Time) (leftOut int, ok bool) {
 }
 
 func (a *Audit) tell(e auditEvent) {
-	a.log.Info("audit", "audit", true, "event", e.Event, "operation", e.Operation, "query", e.Query, "name", e.Name, "team", e.Team, "role", e.Role, "token", e.Token,
+	a.log.Info("audit", "audit", true, "event", e.Event, "operation", e.Operation, "query", e.Query, "name", e.Name, "team", e.Team, "role", e.Role, "token_id", e.Token, // under its own name it would be taken out of the log
+
 		"remote", e.Remote, "request_id", e.RequestID, "status", e.Status, "reason", e.Reason, "left_out", e.LeftOut)
 }
 

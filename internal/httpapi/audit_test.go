@@ -95,11 +95,11 @@ func TestTheAuditTellsWhoWasRefused(t *testing.T) {
 	ask(t, g.Server, "POST", "/login", `{"token":"braid_x"}`)
 	logIn(t, g, adminSeed)
 	want := []audited{
-		{Event: "refused", Operation: "list-queries"},
-		{Event: "refused", Operation: "collect-garbage", Name: "rita"},
+		{Event: "refused", Operation: "list-queries", Status: 401},
+		{Event: "refused", Operation: "collect-garbage", Name: "rita", Status: 403},
 		{Event: "started", Operation: "remove-query", Name: "sam", Query: "q1"},
 		{Event: "refused", Operation: "remove-query", Name: "sam", Query: "q1", Status: 403},
-		{Event: "refused", Operation: "login"},
+		{Event: "refused", Operation: "login", Status: 401},
 		{Event: "login", Operation: "login", Name: "ada"},
 	}
 	got := auditOf(t, g.audit)
@@ -108,7 +108,7 @@ func TestTheAuditTellsWhoWasRefused(t *testing.T) {
 	}
 	for i, e := range got {
 		told := audited{Event: e.Event, Operation: e.Operation, Name: e.Name, Query: e.Query, Status: e.Status}
-		if told != want[i] || e.Event == "refused" && e.Status == 0 && e.Reason == "" {
+		if told != want[i] || e.Event == "refused" && e.Query == "" && e.Reason == "" {
 			t.Errorf("event %d is %+v, want %+v", i, e, want[i])
 		}
 	}

@@ -23,7 +23,7 @@ func (a *api) failures(ctx context.Context, in *One) (*failuresOutput, error) {
 	if err != nil {
 		return nil, a.failure("failures", err)
 	}
-	done, err := a.begin(ctx)
+	done, err := a.readTurn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ type Config struct {
 	Observe Observe      // nil: nobody listens
 	// Subscribed is called when somebody begins to follow events, and what it returns when they have left; nil: nobody counts.
 	Subscribed func() (left func())
+	// BodyBytes bounds the bodies that are in hand at the same time, all together; 0: 256 MiB. Those of up to 64 KiB do not count.
+	BodyBytes int64
 	// Dashboard serves / and what is below /assets/. Nil: there is no page.
 	Dashboard http.Handler
 }
@@ -34,6 +36,9 @@ func (c Config) withDefaults() Config {
 	if c.Audit == nil {
 		c.Audit = &Audit{log: c.Log, now: time.Now}
 	}
+	if c.BodyBytes == 0 {
+		c.BodyBytes = maxBodyBytes
+	}
 	if c.Subscribed == nil {
 		c.Subscribed = func() func() { return func() {} }
 	}
@@ -45,11 +50,11 @@ const assetsPath = "/assets/"
 
 // api holds what the routes need.
 type api struct {
-	huma    huma.API
-	ports   Ports
-	log     *slog.Logger
-	version string
-	heavy   chan struct{} // has one for each request that costs much
+	huma                    huma.API
+	ports                   Ports
+	log                     *slog.Logger
+	version                 string
+	reads, commands, bodies *turns
 
 	subscribed func() (left func())
 
@@ -64,7 +69,8 @@ func New(cfg Config, ports Ports) http.Handler {
 	cfg = cfg.withDefaults()
 	mux := http.NewServeMux()
 	a := &api{
-		huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, version: cfg.Version, heavy: make(chan struct{}, maxHeavy),
+		huma: humago.New(mux, openAPIConfig(cfg.Version)), ports: ports, log: cfg.Log, version: cfg.Version,
+		reads: newTurns(maxReads), commands: newTurns(maxCommands), bodies: newTurns(cfg.BodyBytes),
 		access: cfg.Access, audit: cfg.Audit, rules: rules(cfg.Access), subscribed: cfg.Subscribed,
 	}
 	a.routeQueries()
@@ -88,5 +94,5 @@ func New(cfg Config, ports Ports) http.Handler {
 		mux.Handle("GET "+assetsPath, cfg.Dashboard)
 	}
 	a.nameOperations()
-	return observed(cfg.Observe, cfg.Access, watched(cfg.Log, hostGuard(cfg.Hosts, originGuard(urlGuard(routed(mux, a.admit))))))
+	return observed(cfg.Observe, cfg.Access, watched(cfg.Log, a.hostGuard(cfg.Hosts, a.originGuard(a.urlGuard(routed(mux, a.admit))))))
 }

@@ -12,17 +12,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
 const (
 	maxJSONDepth = 32
-	maxJSONKeys  = 1024 // of one object
-	shownKey     = 60   // bytes of a key in a message
+	maxJSONKeys  = 1024    // of one object
+	maxJSONParts = 1 << 16 // keys and elements of lists, beside a query's values
+	shownKey     = 60      // bytes of a key in a message
 )
 
 // screened refuses of a JSON body what the decoder would pass over in silence, so that two readers of it might understand two things: keys
-// that stand twice, also in another case, other encodings than UTF-8, halves of characters, and NUL. It also bounds depth, and names the fields
+// that stand twice, also in another case, other encodings than UTF-8, halves of characters, and NUL. It also bounds depth and numbers, so that nothing is decoded that is refused for them, and names the fields
 // of T that are misspelt. What is no JSON at all is left to the decoder. An error is a problem.
 func screened[T any](data []byte, slug string) error {
 	refuse := func(path, message string) error {
@@ -78,6 +80,8 @@ type screen struct {
 	at    int
 	stack []level
 	top   []string // keys of the outermost object
+
+	values, parts int // elements of lists below values; keys and all other elements
 }
 
 // level is an object or a list that is being read.
@@ -100,17 +104,54 @@ func (s *screen) run() error {
 				l.keys = map[string]struct{}{}
 			}
 			s.stack = append(s.stack, l)
+			if l.keys == nil && s.next() != ']' {
+				if err := s.count(); err != nil {
+					return err
+				}
+			}
 		case '}', ']':
 			s.stack = s.stack[:len(s.stack)-1]
 		case ',':
 			l := &s.stack[len(s.stack)-1]
 			l.index++
 			l.named = false
+			if l.keys == nil {
+				if err := s.count(); err != nil {
+					return err
+				}
+			}
 		case '"':
 			if err := s.text(); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// next is what stands behind the bracket that is being read.
+func (s *screen) next() byte {
+	rest := bytes.TrimLeft(s.data[s.at+1:min(s.at+1+smallBody, len(s.data))], " \t\r\n")
+	if len(rest) == 0 {
+		return 0 // nobody writes so: it counts
+	}
+	return rest[0]
+}
+
+// count takes an element of a list into account.
+func (s *screen) count() error {
+	if s.stack[0].key != "values" {
+		return s.countPart()
+	}
+	if s.values++; s.values > service.MaxValues {
+		return fmt.Errorf("these are more than %d values, which is the most in one query", service.MaxValues)
+	}
+	return nil
+}
+
+func (s *screen) countPart() error {
+	if s.parts++; s.parts > maxJSONParts {
+		return fmt.Errorf("the body has more than %d keys and elements of lists beside its values", maxJSONParts)
 	}
 	return nil
 }
@@ -184,6 +225,9 @@ func (s *screen) name(l *level, quoted []byte, plain bool) error {
 	l.keys[same] = struct{}{}
 	if len(l.keys) > maxJSONKeys {
 		return fmt.Errorf("an object has more than %d keys", maxJSONKeys)
+	}
+	if err := s.countPart(); err != nil {
+		return err
 	}
 	if len(s.stack) == 1 {
 		s.top = append(s.top, l.key)

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 func TestWhatTwoReadersOfABodyCouldUnderstandDifferentlyIsRefused(t *testing.T) {
@@ -110,27 +113,43 @@ func (c crowd) Plan(context.Context, *query.Spec) (*messages.PlanSummary, error)
 	return samplePlan(), nil
 }
 
+// asked is an answer to a request of a machine, straight from a handler.
+func asked(t *testing.T, handler http.Handler, from, method, path string, body io.Reader, length int64) *answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, body)
+	if err != nil {
+		t.Error(err)
+	}
+	request.RemoteAddr = from + ":1"
+	request.ContentLength = length
+	request.Header.Set("Content-Type", "application/json")
+	got := newAnswer()
+	handler.ServeHTTP(got, request)
+	return got
+}
+
 func TestCostlyRequestsWaitTheirTurnAndAreThenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crowd{&desk{}, make(chan struct{}, 1000), make(chan struct{})}
 		handler := httpapi.New(httpapi.Config{}, httpapi.Ports{Commands: c, Views: c, Tables: c})
-		plan := func() *answer {
-			request, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/plan", strings.NewReader(validSpec))
-			if err != nil {
-				t.Error(err)
-			}
-			request.Header.Set("Content-Type", "application/json")
-			got := newAnswer()
-			handler.ServeHTTP(got, request)
-			return got
+		plan := func(from string) *answer {
+			return asked(t, handler, from, "POST", "/v1/plan", strings.NewReader(validSpec), int64(len(validSpec)))
 		}
 		var asking sync.WaitGroup
 		answers := make(chan *answer, 100)
-		for range 40 {
-			asking.Go(func() { answers <- plan() })
+		crowdFrom := func(from string, n int) {
+			for range n {
+				asking.Go(func() { answers <- plan(from) })
+			}
+			synctest.Wait()
 		}
-		synctest.Wait()
-		let := len(c.inside)
+		crowdFrom("192.0.2.1", 40)
+		alone := len(c.inside)
+		crowdFrom("192.0.2.2", 10)
+		both := len(c.inside)
+		if got := asked(t, handler, "192.0.2.1", "POST", "/v1/queries", strings.NewReader(validSpec), int64(len(validSpec))); got.status != 201 {
+			t.Errorf("a command waits behind reads: %d %s", got.status, &got.body)
+		}
 		time.Sleep(time.Minute)
 		refused := 0
 		for range len(answers) {
@@ -141,10 +160,145 @@ func TestCostlyRequestsWaitTheirTurnAndAreThenRefused(t *testing.T) {
 		}
 		close(c.goOn)
 		asking.Wait()
-		if let != 16 || refused != 24 || len(answers) != 16 || plan().status != 200 {
-			t.Errorf("%d at a time, %d refused, %d answered later", let, refused, len(answers))
+		if alone != 12 || both != 16 || refused != 34 || len(answers) != 16 || plan("192.0.2.1").status != 200 {
+			t.Errorf("%d at a time, with others %d, %d refused, %d answered later", alone, both, refused, len(answers))
 		}
 	})
+}
+
+func TestACallerWhoAsksMuchGetsAQuarterWhileOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd{&desk{}, make(chan struct{}, 1000), make(chan struct{})}
+		handler := httpapi.New(httpapi.Config{}, httpapi.Ports{Commands: c, Views: c, Tables: c})
+		var asking sync.WaitGroup
+		var mu sync.Mutex
+		done := map[string]int{}
+		for i, n := range []int{40, 10, 10, 10, 10} {
+			for range n {
+				from := fmt.Sprintf("192.0.2.%d", i)
+				asking.Go(func() {
+					if got := asked(t, handler, from, "POST", "/v1/plan", strings.NewReader(validSpec), int64(len(validSpec))); got.status == 200 {
+						mu.Lock()
+						defer mu.Unlock()
+						done[from]++
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		for range 12 + 16 { // the first round of the greedy one goes, and then one of everybody's
+			c.goOn <- struct{}{}
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		close(c.goOn)
+		asking.Wait()
+		for i := range 4 {
+			if n := done[fmt.Sprintf("192.0.2.%d", i+1)]; n < 6 {
+				t.Errorf("caller %d was answered %d times: %v", i+1, n, done)
+			}
+		}
+	})
+}
+
+func TestBodiesInHandAreBoundedAndSmallOnesPass(t *testing.T) {
+	for name, known := range map[string]bool{"of a known length": true, "in chunks": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := crowd{&desk{}, make(chan struct{}, 1000), make(chan struct{})}
+				const size = 1 << 20
+				bound := int64(4 * size)
+				if !known {
+					bound = 4 * query.MaxSpecBytes // which is what one without a length may come to
+				}
+				handler := httpapi.New(httpapi.Config{BodyBytes: bound}, httpapi.Ports{Commands: c, Views: c, Tables: c})
+				large := validSpec + strings.Repeat(" ", size-len(validSpec))
+				begun := &counted{}
+				var asking sync.WaitGroup
+				statuses := make(chan int, 100)
+				for range 8 {
+					length := int64(size)
+					if !known {
+						length = -1
+					}
+					asking.Go(func() {
+						statuses <- asked(t, handler, "192.0.2.1", "POST", "/v1/plan", begun.reading(large), length).status
+					})
+				}
+				synctest.Wait()
+				if len(c.inside) != 3 || begun.bytes.Load() > 3*size+8*(64<<10) {
+					t.Errorf("%d bodies are in hand, %d bytes were read", len(c.inside), begun.bytes.Load())
+				}
+				small := make(chan int, 1)
+				asking.Go(func() {
+					small <- asked(t, handler, "192.0.2.1", "POST", "/v1/plan", strings.NewReader(validSpec), int64(len(validSpec))).status
+				})
+				synctest.Wait()
+				if len(c.inside) != 4 {
+					t.Error("a small body waits behind large ones")
+				}
+				time.Sleep(time.Minute)
+				refused := 0
+				for range len(statuses) {
+					if <-statuses == 503 {
+						refused++
+					}
+				}
+				close(c.goOn)
+				asking.Wait()
+				if refused != 5 || len(statuses) != 3 || <-small != 200 {
+					t.Errorf("%d refused, %d answered", refused, len(statuses))
+				}
+				if got := asked(t, handler, "192.0.2.1", "POST", "/v1/plan", strings.NewReader(large), size).status; got != 200 {
+					t.Errorf("the room is not given back: %d", got)
+				}
+			})
+		})
+	}
+}
+
+// counted counts what is read of bodies.
+type counted struct{ bytes atomic.Int64 }
+
+func (c *counted) reading(text string) io.Reader {
+	return io.TeeReader(strings.NewReader(text), c)
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	c.bytes.Add(int64(len(p)))
+	return len(p), nil
+}
+
+func TestWhatHasTooManyPartsIsRefusedBeforeItIsDecoded(t *testing.T) {
+	with := func(extra string) string { return strings.Replace(validSpec, `"v":1`, extra+`,"v":1`, 1) }
+	values := func(n int) string {
+		return strings.Replace(validSpec, `"a","b"`, strings.TrimSuffix(strings.Repeat(`"",`, n), ","), 1)
+	}
+	for name, c := range map[string]struct{ body, location, message string }{
+		"values":          {values(service.MaxValues + 1), "values.site[", "more than 2097152 values"},
+		"empty selects":   {with(`"select":[` + strings.Repeat(`"",`, 1<<16) + `""]`), "select", "more than 65536"},
+		"lists in a list": {with(`"select":[` + strings.Repeat(`[],`, 1<<16) + `[]]`), "select", "more than 65536"},
+		"objects":         {with(`"select":[` + strings.TrimSuffix(strings.Repeat(`{"a":1,"b":2},`, 1<<15), ",") + `]`), "select", "more than 65536"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, &desk{}, httpapi.Config{})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			response, body := ask(t, server, "POST", "/v1/plan", c.body)
+			runtime.ReadMemStats(&after)
+			p := wantProblem(t, response, body, contract.QueryInvalid)
+			if len(p.Errors) != 1 || !strings.HasPrefix(p.Errors[0].Location, c.location) || !strings.Contains(p.Detail, c.message) {
+				t.Errorf("got %.500s", body)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > uint64(4*len(c.body))+(32<<20) {
+				t.Errorf("it took %d bytes to refuse %d", took, len(c.body))
+			}
+		})
+	}
+	// As many as are allowed pass this door; those here are refused behind it for being empty or the same.
+	if _, body := ask(t, serve(t, &desk{}, httpapi.Config{}), "POST", "/v1/plan", values(service.MaxValues)); strings.Contains(body, "more than 2097152") {
+		t.Errorf("as many as are allowed: %.300s", body)
+	}
 }
 
 // raw sends text over a connection of its own, and gives what comes back.

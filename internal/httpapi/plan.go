@@ -20,11 +20,11 @@ func (a *api) routePlan() {
 }
 
 func (a *api) plan(ctx context.Context, in *struct{ Payload }) (*planOutput, error) {
-	spec, err := in.spec()
+	spec, err := in.spec(ctx, a)
 	if err != nil {
 		return nil, a.failure("plan", err)
 	}
-	done, err := a.begin(ctx)
+	done, err := a.readTurn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -90,13 +90,13 @@ func (a *api) submit(ctx context.Context, in *submitInput) (*submitOutput, error
 	if err != nil {
 		return nil, err
 	}
-	spec, err := in.spec()
+	spec, err := in.spec(ctx, a)
 	if err != nil {
 		return nil, a.failure("submit", err)
 	}
 	by := submissionOf(ctx)
 	by.Key = keyDigest(by.Owner, key)
-	done, err := a.begin(ctx)
+	done, err := a.commandTurn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (a *api) cover(ctx context.Context, in *One) (*coverageOutput, error) {
 	if err != nil {
 		return nil, a.failure("coverage", err)
 	}
-	done, err := a.begin(ctx)
+	done, err := a.readTurn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (a *api) prove(ctx context.Context, in *One) (*manifestOutput, error) {
 	if err != nil {
 		return nil, a.failure("manifest", err)
 	}
-	done, err := a.begin(ctx)
+	done, err := a.readTurn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if err != nil {
 		return nil, a.failure("resume query", err)
 	}
-	data, err := in.read(contract.MaxResumeBytes)
+	data, err := in.read(ctx, a, contract.MaxResumeBytes)
 	if err != nil {
 		return nil, a.failure("resume query", err)
 	}
@@ -193,6 +193,11 @@ func (a *api) resume(ctx context.Context, in *resumeInput) (*queryOutput, error)
 	if id, err = a.changeable(ctx, id, (*access.Principal).MayControl); err != nil {
 		return nil, a.failure("resume query", err)
 	}
+	done, err := a.commandTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	run := a.ports.Commands.Resume
 	if body.Failed {
 		run = a.ports.Commands.Retry
@@ -222,8 +227,8 @@ func (a *api) changed(ctx context.Context, what string, q *messages.Query, err e
 }
 
 // spec reads the body as a query. An error is a problem, or wraps query.ErrInvalid.
-func (b *Payload) spec() (*query.Spec, error) {
-	data, err := b.read(query.MaxSpecBytes)
+func (b *Payload) spec(ctx context.Context, a *api) (*query.Spec, error) {
+	data, err := b.read(ctx, a, query.MaxSpecBytes)
 	if err != nil {
 		return nil, err
 	}

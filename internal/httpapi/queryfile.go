@@ -26,11 +26,16 @@ func (a *api) routeQueryFile() {
 	describeBody[contract.QueryFile](a, queryFilePath, true)
 }
 
-func (a *api) readQueryFile(_ context.Context, in *struct{ Payload }) (*queryFileOutput, error) {
-	data, err := in.read(contract.MaxQueryFileBytes)
+func (a *api) readQueryFile(ctx context.Context, in *struct{ Payload }) (*queryFileOutput, error) {
+	data, err := in.read(ctx, a, contract.MaxQueryFileBytes)
 	if err != nil {
 		return nil, a.failure("read query file", err)
 	}
+	done, err := a.readTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	file, err := contract.DecodeQueryFile(data)
 	if err != nil {
 		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)

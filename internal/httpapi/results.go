@@ -52,7 +52,7 @@ func (a *api) results(ctx context.Context, in *resultsInput) (*huma.StreamRespon
 	if err != nil {
 		return nil, a.failure("get results", err)
 	}
-	done, err := a.begin(ctx)
+	done, err := a.readTurn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,44 @@ func send(w http.ResponseWriter, r *http.Request, table *Table, header http.Head
 	} else {
 		w.Header().Set("ETag", table.ETag)
 	}
+	if ranges := r.Header.Get("Range"); ranges != "" {
+		r.Header.Del("Range")
+		if ranges = servable(ranges); ranges != "" {
+			r.Header.Set("Range", ranges)
+		}
+	}
 	http.ServeContent(&explained{ResponseWriter: w}, r, "", time.Time{}, table.Content)
+}
+
+const (
+	maxRanges = 16
+	// noRange is a range that no table has.
+	noRange = "bytes=9223372036854775807-"
+)
+
+// servable is the header Range with what http.ServeContent makes a sound answer of. The last 0 bytes are no part (RFC 9110, 14.1.2), which it
+// does not know; empty is a header that is passed over, as RFC 9110, 14.2 allows for many parts.
+func servable(ranges string) string {
+	var parts []string
+	none := false
+	for part := range strings.SplitSeq(strings.TrimPrefix(ranges, "bytes="), ",") {
+		part = strings.Trim(part, " \t")
+		length, ofEnd := strings.CutPrefix(part, "-")
+		switch {
+		case part == "":
+		case ofEnd && length != "" && strings.Trim(length, "0") == "":
+			none = true
+		default:
+			parts = append(parts, part)
+		}
+	}
+	switch {
+	case len(parts) > maxRanges:
+		return ""
+	case len(parts) == 0 && none:
+		return noRange
+	}
+	return "bytes=" + strings.Join(parts, ",")
 }
 
 // explained answers with a problem where http.ServeContent refuses with a line of text, or with nothing.

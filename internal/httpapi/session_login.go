@@ -41,7 +41,7 @@ func (a *api) login(w http.ResponseWriter, r *http.Request) {
 	v.operation = "login"
 	if wait := a.access.logins.take(addressOf(r), now); wait > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
-		writeProblem(w, problem(contract.TooManyLogins, "this address has tried to log in %d times in a minute; wait a minute", loginsAMinute))
+		a.turnAway(w, r, problem(contract.TooManyLogins, "this address has tried to log in %d times in a minute; wait a minute", loginsAMinute))
 		return
 	}
 	token, err := loginToken(w, r)

@@ -50,7 +50,11 @@ func (a *api) verify(ctx context.Context, in *One, reopen bool) (*verificationOu
 			return nil, a.failure("verify query", err)
 		}
 	}
-	done, err := a.begin(ctx)
+	turn := a.readTurn
+	if reopen {
+		turn = a.commandTurn
+	}
+	done, err := turn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func (a *api) collect(ctx context.Context, in *garbageInput) (*garbageOutput, er
 	if in.Interrupted && age == 0 {
 		return nil, a.failure("collect garbage", fmt.Errorf("%w: interrupted goes with older_than", query.ErrInvalid))
 	}
-	done, err := a.begin(ctx)
+	done, err := a.commandTurn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -5,16 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/access"
 )
-
-// writeTimeout is how long a reader may leave one write waiting before it is given up.
-const writeTimeout = time.Minute
 
 const maxLoggedPath = 200
 
@@ -27,7 +23,7 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, start := r.Context(), time.Now()
 		answer := &answer{ResponseWriter: w, control: http.NewResponseController(w)}
-		visit := &visit{requestID: requestID(r), answer: answer}
+		visit := &visit{requestID: requestID(r), remote: networkOf(addressOf(r)).String(), answer: answer}
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, visit))
 		w.Header().Set(requestIDHeader, visit.requestID)
 		if r.ContentLength != 0 {
@@ -39,10 +35,11 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 		if r.TLS != nil && !isLoopbackName(hostName(r.Host)) {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
+		defer visit.end()
 		defer func() {
 			thrown := recover()
-			cut := thrown != nil
-			if cut && thrown != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
+			cut := thrown != nil || answer.brokeOff()
+			if thrown != nil && thrown != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
 				log.Error("panic", "request_id", visit.requestID, "method", r.Method, "panic", thrown, "stack", string(debug.Stack()))
 				if answer.status == 0 {
 					writeProblem(answer, problem(contract.Internal, "unexpected error; the coordinator's log tells more"))
@@ -54,7 +51,7 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 				tell = log.Debug
 			}
 			line := []any{
-				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", access.Redact(r.URL.Path[:min(len(r.URL.Path), maxLoggedPath)]),
+				"request_id", visit.requestID, "who", visit.name(), "method", r.Method, "path", logged(r.URL.Path),
 				"status", answer.status, "duration", time.Since(start), "cut", cut,
 			}
 			if trace := traceOf(ctx); trace != "" {
@@ -65,10 +62,16 @@ func watched(log *slog.Logger, next http.Handler) http.Handler {
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
-			answer.extend() // for what is still buffered
+			_ = answer.extend() // for what is still buffered
 		}()
 		next.ServeHTTP(answer, r)
 	})
+}
+
+// logged is a path as it may stand in the log: first without tokens, of which else a part could stay, and then cut.
+func logged(path string) string {
+	path = access.Redact(path)
+	return path[:min(len(path), maxLoggedPath)]
 }
 
 // isPoll tells what is asked again and again by whoever watches: how queries stand, and how the server is.
@@ -83,39 +86,3 @@ func isPoll(r *http.Request) bool {
 	watches := strings.HasSuffix(rest, "/events") || r.URL.Path == allEventsPath || isLiveView(r.URL.Path)
 	return r.URL.Path == metricsPath || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || watches || ofQueries && strings.Count(rest, "/") <= 1
 }
-
-// answer notes the status, and gives each write its own deadline: a table may take long, a single write may not.
-type answer struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	status  int
-}
-
-func (a *answer) extend() {
-	// Where a deadline is not supported the answer goes to no socket.
-	_ = a.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-}
-
-// WriteHeader sends the status.
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
-	a.extend()
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		a.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	}
-	a.ResponseWriter.WriteHeader(status)
-}
-
-// Write sends a part of the body.
-func (a *answer) Write(p []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	a.extend()
-	return a.ResponseWriter.Write(p)
-}
-
-// Unwrap gives http.ResponseController the writer below.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -2,9 +2,6 @@ package braid
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,9 +12,6 @@ import (
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/httpapi/feed"
 	"github.com/braidhq/braid/internal/output"
-	"github.com/braidhq/braid/pkg/frame"
-	"github.com/braidhq/braid/pkg/messages"
-	"github.com/braidhq/braid/pkg/query"
 )
 
 // APIConfig configures the HTTP API.
@@ -74,7 +68,7 @@ func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
 		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(), Subscribed: l.telemetry.Subscribed,
 		Dashboard: dashboard.New(),
-	}, httpapi.Ports{Commands: l, Views: l, Tables: apiTables{l, shelf}, Feed: hub, Leader: l.bus.LeaderName})
+	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName})
 	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, log: cfg.Log}
 }
 
@@ -106,39 +100,4 @@ func (a *API) sweep(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// apiTables serves tables from a shelf.
-type apiTables struct {
-	local *Local
-	shelf *output.Shelf
-}
-
-func (t apiTables) Table(ctx context.Context, id, format string, partial bool) (*httpapi.Table, error) {
-	f, err := output.EncodingOf(format)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", query.ErrInvalid, err)
-	}
-	q, err := t.local.engine.Find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	// A complete query has one table until its record changes. Any other may get results at each moment.
-	settled := q.State == messages.Complete
-	key := fmt.Sprintf("%s %s %t %d %s %d", q.ID, f, partial, q.Run, q.State, q.Updated.UnixNano())
-	if !settled {
-		key += " " + rand.Text()
-	}
-	v, err := t.shelf.Volume(ctx, key, func(ctx context.Context, w io.Writer) (*frame.Report, error) {
-		return t.local.Table(ctx, q.ID, string(f), partial, w)
-	})
-	if err != nil {
-		return nil, err
-	}
-	table := &httpapi.Table{Query: q.ID, Report: v.Report, Content: v.Reader(), Close: v.Discard}
-	if settled {
-		table.Close = v.Release
-		table.ETag = `"` + v.SHA256 + `"`
-	}
-	return table, nil
 }

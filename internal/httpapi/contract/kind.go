@@ -54,7 +54,7 @@ func Kinds() []Kind {
 		Kind{TooLarge, 413, "The body is too large", "ask for fewer values in one query", query.ErrInvalid},
 		Kind{NotJSON, 415, "The body is not JSON", "send the body with Content-Type: application/json", nil},
 		Kind{ReadTimeout, 408, "The body came too slowly", "send it again over a faster connection", nil},
-		Kind{CrossOrigin, 403, "A page of another origin may not change anything", "send the request from a program, or from this server's own pages", nil},
+		Kind{CrossOrigin, 403, "A page of another origin may not ask for this", "send the request from a program, or from this server's own pages", nil},
 		Kind{UnknownHost, 421, "The server does not know itself by that name", "call it by localhost or its address, or start it with the name among its known hosts", nil},
 		Kind{TokenInURL, 400, "A token does not belong into a URL", "revoke it, as URLs are written to logs; send another one in the header Authorization", nil},
 		Kind{TooManyLogins, 429, "Too many logins from this address", "wait a minute", nil},
