@@ -66,7 +66,7 @@ func codes() map[string]coded {
 func TestEverySentinelHasAnExitCode(t *testing.T) {
 	known, found := codes(), map[string]bool{}
 	for _, dir := range []string{"internal/bus", "pkg/access", "pkg/braid", "pkg/messages", "pkg/planner", "pkg/query", "pkg/service", "pkg/strictyaml"} {
-		for _, name := range sentinels(t, filepath.Join("../..", dir)) {
+		for _, name := range sentinels(t, filepath.FromSlash("../../"+dir)) {
 			name = filepath.Base(dir) + "." + name
 			found[name] = true
 			if _, ok := known[name]; !ok {
