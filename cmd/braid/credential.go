@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
@@ -14,6 +15,9 @@ import (
 const tokenVariable = "BRAID_TOKEN"
 
 const maxTokenBytes = 4 << 10
+
+// byteOrderMark is what editors of Windows write before a text.
+const byteOrderMark = "\ufeff"
 
 // token is what we are known by at the server; empty: nothing. A token is sent only where its owner meant it to go: that of a
 // context to the server of the context, that of the settings file to the server of the settings file.
@@ -48,8 +52,8 @@ func (a *app) readToken(path string) (string, error) {
 	if err != nil {
 		return "", usage("token file: %w", err)
 	}
-	token := strings.TrimSpace(string(data))
-	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+	token := strings.TrimSpace(strings.TrimPrefix(string(data), byteOrderMark))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= unicode.MaxASCII }) {
 		return "", usage("token file: %s holds no token; write it there alone, on one line", path)
 	}
 	return token, nil

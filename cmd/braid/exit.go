@@ -69,10 +69,11 @@ func exitCode(ctx context.Context, err error) int {
 		return own.code
 	case errors.As(err, &yaml), errors.As(err, &values),
 		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, query.ErrKeyReused, messages.ErrNotFound, messages.ErrName, braid.ErrToken, braid.ErrUnknownService,
-			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrUnsafeBase, planner.ErrUnsplittable,
+			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrMissingParameter, service.ErrInvalidValue, service.ErrNotNarrowed, service.ErrUnsafeBase,
+			strictyaml.ErrInvalid, query.ErrColumn, messages.ErrPosition, messages.ErrInFlight, planner.ErrUnsplittable,
 			planner.ErrTooMany, planner.ErrMaxChunks, output.ErrFormat, output.ErrNoGeometry):
 		return exitUsage
-	case is(err, postgres.ErrCredentials, access.ErrUnauthenticated, access.ErrForbidden):
+	case is(err, postgres.ErrCredentials, access.ErrUnauthenticated, access.ErrForbidden, access.ErrMalformed, bus.ErrIdentity, bus.ErrDenied):
 		return exitCredentials
 	case is(err, query.ErrIncomplete, query.ErrTable, messages.ErrDamaged, output.ErrTarget, postgres.ErrRefused, postgres.ErrUnreachable, postgres.ErrFailed):
 		return exitIncomplete

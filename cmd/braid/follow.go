@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
+	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -13,6 +16,8 @@ const (
 	pollServer   = 500 * time.Millisecond
 	stopWait     = 10 * time.Second
 
+	// quietFor is after how long without an event a server is asked: its stream stays open when NATS is away, and when it hangs.
+	quietFor    = 5 * time.Second
 	pollWait    = 8 * time.Second // longer than a coordinator takes to find that NATS does not answer
 	saidAfter   = 2 * time.Second // a coordinator that is restarted at once is not worth a word
 	outageLimit = 5 * time.Minute
@@ -23,39 +28,75 @@ const (
 func (s *session) follow(ctx context.Context, id string) (*messages.Status, error) {
 	bar := s.app.newProgress()
 	defer bar.done()
-	poll := pollServer
+	f := &follower{session: s, id: id, bar: bar, every: pollServer, quiet: quietFor, away: outage{server: cmp.Or(s.app.server, s.app.here), say: bar.note}}
 	if s.embedded != nil {
-		poll = pollEmbedded
+		f.every = pollEmbedded
 	}
-	tick := time.NewTicker(poll)
+	return f.follow(ctx)
+}
+
+// follower follows one query: by a server's events, and by asking where nothing is heard of them.
+type follower struct {
+	session *session
+	id      string
+	bar     progress
+	every   time.Duration // between two polls
+	quiet   time.Duration // without an event, until a server is asked
+	away    outage
+
+	last   *messages.Status
+	heard  time.Time // when something was heard last
+	begun  time.Time // when the stream was opened last
+	mark   string    // id of the last event
+	stream <-chan heard
+}
+
+func (f *follower) follow(ctx context.Context) (*messages.Status, error) {
+	following, stop := context.WithCancel(ctx)
+	defer stop() // of the stream too
+	tick := time.NewTicker(f.every)
 	defer tick.Stop()
-	var last *messages.Status
-	away := outage{server: s.app.server, say: bar.note}
-	for {
-		status, err := s.poll(ctx, id)
-		switch {
-		case err == nil:
-			away.over()
-			last = status
-			bar.show(status)
-			if settled(status.Query) {
-				return status, nil
-			}
-		case ctx.Err() != nil:
-		case is(err, messages.ErrNotFound), s.embedded != nil:
-			return last, err
-		case !away.goesOn(err, time.Now()):
-			return last, err
-		}
+	over, err := f.ask(ctx)
+	for !over {
+		f.listen(following)
 		select {
+		case e, open := <-f.stream:
+			over, err = f.hear(ctx, e, open)
 		case <-tick.C:
+			if f.stream == nil || time.Since(f.heard) >= f.quiet {
+				over, err = f.ask(ctx)
+			}
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errEnginesEnded) {
-				return last, errEnginesEnded
+				return f.last, errEnginesEnded
 			}
-			return s.stop(ctx, id, last, bar)
+			return f.session.stop(ctx, f.id, f.last, f.bar)
 		}
 	}
+	return f.last, err
+}
+
+// ask asks how the query stands, and tells whether following it is over.
+func (f *follower) ask(ctx context.Context) (over bool, err error) {
+	status, err := f.session.poll(ctx, f.id)
+	switch {
+	case err == nil:
+		f.away.over()
+		f.heard, f.last, f.id = time.Now(), status, status.Query.ID
+		f.bar.show(status)
+		return settled(status.Query), nil
+	case ctx.Err() != nil:
+		return false, nil
+	case f.session.embedded != nil, refused(err), !f.away.goesOn(err, time.Now()):
+		return true, err
+	}
+	return false, nil
+}
+
+// refused tells whether asking again would be answered in the same way.
+func refused(err error) bool {
+	said, ok := errors.AsType[*braid.ServerError](err)
+	return is(err, messages.ErrNotFound) || ok && said.Status < http.StatusInternalServerError && said.Status != http.StatusTooManyRequests
 }
 
 // poll asks how a query stands, and does not wait for a server that hangs.

@@ -245,7 +245,10 @@ func (p *barProgress) open(s *messages.Status) {
 	})))
 }
 
-const gap = "  "
+const (
+	gap       = "  "
+	clearLine = "\r\x1b[K" // of a terminal: to the left, and all to the right of it
+)
 
 // fitted joins what a line of this width takes. A width of 0 is that of a terminal that does not tell.
 func fitted(words []segment, width int) string {
@@ -334,4 +337,5 @@ func (p *barProgress) done() {
 	}
 	p.bar.Abort(false)
 	p.pool.Wait()
+	fmt.Fprint(p.out, clearLine) // a terminal echoes Ctrl-C as ^C below the bar
 }

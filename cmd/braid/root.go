@@ -81,6 +81,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
 	if err != nil {
+		a.json = a.json || slices.Contains(args, "--json") // a wrong flag before it hid it
 		a.ended(code, err)
 	}
 	return code

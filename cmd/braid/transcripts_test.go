@@ -175,6 +175,8 @@ func simulatorScript(ts *testscript.TestScript, _ bool, args []string) {
 			cfg.Quota.Limit, err = strconv.Atoi(value)
 		case "window":
 			cfg.Quota.Window, err = time.ParseDuration(value)
+		case "refuse": // once, the requests whose URL has this text: the chunk fails, and a retry of it ends well
+			cfg.Faults = append(cfg.Faults, simulator.Fault{Kind: simulator.FaultKeyEcho, Contains: value, Times: 1})
 		case "latency":
 			cfg.Latency, err = time.ParseDuration(value)
 		default:
