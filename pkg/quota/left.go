@@ -146,7 +146,7 @@ func (l *Ledger) Left() int64 { return max(0, l.left(l.s.Latest)) }
 // unheard tells whether the service has yet to say how the pool stands: one request asks before others are sent, so that a
 // limit that is lower than it was declared is known before it is spent.
 func (l *Ledger) unheard() bool {
-	return l.cfg.Observes && !l.s.Observed && l.s.Reading == nil && !l.s.Served
+	return l.cfg.Observes && (!l.cfg.Foreign || l.s.HoldBack > 0) && !l.s.Observed && l.s.Reading == nil && !l.s.Served
 }
 
 // disagrees tells whether the service's word leaves nothing only because it is not known which of our own requests it had counted,

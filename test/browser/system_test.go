@@ -164,7 +164,8 @@ func (b *tab) file(dir, format string) []byte {
 			return false
 		}
 		data, err = os.ReadFile(found[0])
-		return err == nil
+		coming, globErr := filepath.Glob(filepath.Join(dir, "*.crdownload"))
+		return err == nil && globErr == nil && len(data) > 0 && len(coming) == 0 // the name is there before what stands under it
 	})
 	return data
 }

@@ -19,6 +19,7 @@ type excuse struct {
 func excuses() []excuse {
 	return []excuse{
 		{"docs/operations.md", "install -m 0755 dist/braid", "it installs units on the machine; archtest reads the units themselves"},
+		{"docs/operations.md", "braid token new --name ana", "it writes files of the machine, for units that are not installed"},
 		{"docs/operations.md", "kubectl apply", "there is no cluster; a test of the manifests reads them strictly"},
 		{"docs/recipes.md", "INSTALL httpfs", "DuckDB downloads the extension, and the pages are run without a network"},
 	}
