@@ -90,7 +90,7 @@ func (p *pinned) stand(quota *messages.PlanQuota, opts PlanOptions) stands {
 	if s != nil && s.Counts != quota.Counts {
 		s, why = nil, NeverSpent // another definition's pool of this name
 	}
-	if s == nil || s.Limit == 0 {
+	if s == nil || s.Limit == 0 || s.Left == nil {
 		if why == "" {
 			why = "the service has not said its limit yet"
 		}
@@ -100,7 +100,7 @@ func (p *pinned) stand(quota *messages.PlanQuota, opts PlanOptions) stands {
 	if s.Observed {
 		quota.Limit, quota.Anonymous = s.Limit, false
 	}
-	quota.Left, quota.Back = &s.Left, s.Next
+	quota.Left, quota.Back = s.Left, s.Next
 	now := stands{observed: s.Observed}
 	back := s.Updated.Add(time.Duration(s.Window) * time.Second)
 	if s.Model == "fixed" {

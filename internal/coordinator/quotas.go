@@ -24,8 +24,8 @@ func (d *driver) quotas(ctx context.Context) []messages.PoolLeft {
 		if err != nil {
 			return told
 		}
-		if s != nil && s.Limit > 0 {
-			told = append(told, messages.PoolLeft{Pool: s.Pool, Left: s.Left, Limit: s.Limit})
+		if s != nil && s.Limit > 0 && s.Left != nil {
+			told = append(told, messages.PoolLeft{Pool: s.Pool, Left: *s.Left, Limit: s.Limit})
 		}
 	}
 	return told

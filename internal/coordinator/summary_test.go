@@ -276,7 +276,7 @@ func TestAPlanReckonsWithWhatIsLeft(t *testing.T) {
 				spec.Values["site"] = append(spec.Values["site"], fmt.Sprint(i))
 			}
 			s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{Now: now, Standing: func(*service.Definition, string) (*messages.QuotaStanding, messages.Unknown) {
-				return &messages.QuotaStanding{Pool: "rivers", Counts: "requests", Model: "rolling", Limit: limit, Observed: true, Left: test.left, Window: 3600, Updated: now.Add(-test.updated)}, ""
+				return &messages.QuotaStanding{Pool: "rivers", Counts: "requests", Model: "rolling", Limit: limit, Observed: true, Left: new(test.left), Window: 3600, Updated: now.Add(-test.updated)}, ""
 			}})
 			if err != nil {
 				t.Fatal(err)

@@ -125,7 +125,7 @@ func words() []word {
 			Reading: &messages.QuotaReading{Remaining: 580, Total: 410, At: noon(3).UnixNano(), Reset: noon(30).UnixNano()},
 		}, messages.DecodeQuotaLedger),
 		wordOf("quotas", &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
-			Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Observed: true, Left: 588, HoldBack: 100, Window: 3600, Model: "rolling",
+			Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Observed: true, Left: new(int64(588)), HoldBack: 100, Window: 3600, Model: "rolling",
 			Since: noon(1), Next: noon(9), Updated: noon(3),
 		}}}, messages.DecodeQuotaList),
 		wordOf("plan_summary", &messages.PlanSummary{
