@@ -212,6 +212,11 @@ func (m *Query) ResumesByItself() bool {
 	return at.Sub(since) <= m.WaitUpTo
 }
 
+// NeedsQuota tells whether what is left of a quota matters to the query: it runs, or it waits for more.
+func (m *Query) NeedsQuota() bool {
+	return m.State.Active() || m.State == Interrupted && m.Stop != nil && m.Stop.Kind == string(QuotaExhausted)
+}
+
 // Interrupt makes the query interrupted because of stop, with completed results in all. Waiting is counted from the
 // first interruption since which nothing was completed, so that a service that stays away ends it.
 func (m *Query) Interrupt(stop *Stop, completed int) {
