@@ -359,7 +359,7 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 				return true, d.superseded(ctx, err)
 			}
 		case resume.Settle:
-			return true, d.settle(ctx, d.guard.conclude(action))
+			return true, d.settle(ctx, d.named(d.guard.conclude(action)))
 		}
 	}
 }

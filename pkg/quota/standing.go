@@ -19,6 +19,13 @@ func Standing(stored *messages.QuotaLedger, now time.Time) messages.QuotaStandin
 		Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Limit: stored.Limit, Observed: stored.Observed, Left: l.shown(at),
 		HoldBack: stored.HoldBack, Window: int64((stored.Window + time.Second - 1) / time.Second), Model: stored.Model, Updated: shown(updated),
 	}
+	named := l.s.Refused
+	if r := l.s.Reading; r != nil {
+		named = max(named, r.Reset)
+	}
+	if named > at {
+		standing.Reset = shown(time.Unix(0, named))
+	}
 	begun := l.begun(at)
 	for _, s := range l.s.Spent {
 		if s.To > begun {
