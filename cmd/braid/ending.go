@@ -150,6 +150,8 @@ func (a *app) because(q *messages.Query) int {
 		a.line("paused", "%s", failureText(stop))
 	case stoppedForQuota(q):
 		a.line("paused", "the quota of %s is used up: %s", q.Service, failureText(stop))
+	case strings.HasPrefix(stop.Reason, "chunk "): // the service answers others
+		a.line("paused", "%s", stop.Reason)
 	default:
 		a.line("paused", "%s was interrupted: %s", q.Service, failureText(stop))
 	}

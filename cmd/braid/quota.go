@@ -54,10 +54,10 @@ func (a *app) showQuotas(ctx context.Context, s *session, pool string) error {
 
 // leftText is what is left of a pool: 871 of 1,000.
 func leftText(q messages.QuotaStanding) string {
-	if q.Limit == 0 {
+	if q.Limit == 0 || q.Left == nil {
 		return "not known"
 	}
-	return thousands(q.Left) + " of " + thousands(q.Limit)
+	return thousands(*q.Left) + " of " + thousands(q.Limit)
 }
 
 func perText(q messages.QuotaStanding) string {

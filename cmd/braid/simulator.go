@@ -19,7 +19,11 @@ func (a *app) simulatorCommand() *cobra.Command {
 		Example: "  braid simulator --quota 20 --window 1m",
 		Short:   "Serve fakes of the built-in services on loopback, to try queries without the real ones",
 		Long: `Serves fakes of USGS Water Data, NGWMN, NWDC and a generic open-data service until it is interrupted, with quota, latency
-and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.`,
+and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.
+
+Faults of --faults pass: the same request fails twice at most, and a query gets all its rows in spite of them. A site of
+--broken-sites fails for ever, and with it each chunk that asks for it: with a status of 4xx the chunk fails, with 5xx
+the query is interrupted. The same seed breaks the same sites.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if faultRate > 0 {
@@ -53,8 +57,10 @@ and faults as asked. What it saw is at /_simulator/counters. Run a query on it w
 	flags.BoolVar(&cfg.Quota.RetryAfter, "retry-after", true, "name the time to wait in refusals")
 	flags.DurationVar(&cfg.Values.Step, "step", 6*time.Hour, "time between two continuous values; the real service has 15m")
 	flags.BoolVar(&cfg.NameAlias, "name-alias", false, "let links of NWDC name water.usgs.gov, as the real service does")
-	flags.Uint64Var(&cfg.Seed, "seed", 1, "decides which requests go wrong")
-	flags.Float64Var(&faultRate, "faults", 0, "share of requests that go wrong: 5xx, cut connections, truncated answers")
+	flags.Uint64Var(&cfg.Seed, "seed", 1, "decides which requests and which sites go wrong")
+	flags.Float64Var(&faultRate, "faults", 0, "share of requests that go wrong, each twice at most: 5xx, cut connections, truncated answers")
+	flags.Float64Var(&cfg.BrokenSites, "broken-sites", 0, "share of sites, by --seed, whose requests always fail")
+	flags.IntVar(&cfg.BrokenStatus, "broken-status", 400, "status with which they fail: 400 to 599")
 	return cmd
 }
 

@@ -39,7 +39,11 @@ func (p *pinned) budget(s *messages.PlanSummary, opts PlanOptions) {
 				first = max(0, min(usable, *quota.Left-quota.HoldBack))
 			}
 			quota.Windows = windowsOf(units, first, usable)
-			total = max(total, withWaits(requests, quota.Windows, declared, s)-now.sooner(first, usable))
+			waits := withWaits(requests, quota.Windows, declared, s)
+			if quota.Windows > 1 {
+				waits -= now.sooner(first, usable)
+			}
+			total = max(total, waits)
 		}
 		if quota.Windows == 1 && unknown == "" && quota.Key == messages.KeyUnknown && !now.observed {
 			unknown = withoutKey(units, declared)
@@ -78,6 +82,7 @@ func windowsOf(units, first, usable int64) int64 {
 // stands is what of a pool's account counts for the time that a plan takes.
 type stands struct {
 	observed bool          // the limit is what the service said
+	named    bool          // the service has said when units come back
 	earlier  time.Duration // than a window from now, all that was spent is back
 }
 
@@ -90,7 +95,7 @@ func (p *pinned) stand(quota *messages.PlanQuota, opts PlanOptions) stands {
 	if s != nil && s.Counts != quota.Counts {
 		s, why = nil, NeverSpent // another definition's pool of this name
 	}
-	if s == nil || s.Limit == 0 {
+	if s == nil || s.Limit == 0 || s.Left == nil {
 		if why == "" {
 			why = "the service has not said its limit yet"
 		}
@@ -100,11 +105,14 @@ func (p *pinned) stand(quota *messages.PlanQuota, opts PlanOptions) stands {
 	if s.Observed {
 		quota.Limit, quota.Anonymous = s.Limit, false
 	}
-	quota.Left, quota.Back = &s.Left, s.Next
+	quota.Left, quota.Back = s.Left, s.Next
 	now := stands{observed: s.Observed}
 	back := s.Updated.Add(time.Duration(s.Window) * time.Second)
 	if s.Model == "fixed" {
 		back = s.Next
+	}
+	if s.Reset.After(opts.Now) {
+		back, now.named = s.Reset, true
 	}
 	if !back.IsZero() {
 		now.earlier = max(0, min(time.Duration(quota.Window)*time.Second, opts.Now.Add(time.Duration(quota.Window)*time.Second).Sub(back)))
@@ -114,7 +122,7 @@ func (p *pinned) stand(quota *messages.PlanQuota, opts PlanOptions) stands {
 
 // sooner is by how much the first wait is shorter than a window: where nothing is left now, what was spent comes back before.
 func (s stands) sooner(first, usable int64) time.Duration {
-	if first > 0 || usable < 1 {
+	if first > 0 && !s.named || usable < 1 {
 		return 0
 	}
 	return s.earlier

@@ -151,7 +151,7 @@ func (c *Coordinator) detail(ctx context.Context, w *watched, l listed, reading 
 	if err := c.pagesOf(ctx, detail, h); err != nil {
 		return nil, err
 	}
-	return detail, c.eventsOf(ctx, detail)
+	return detail, c.eventsOf(ctx, detail, h == nil)
 }
 
 // asked tells what the position asks for. It is left out when this build plans the query differently.
@@ -221,20 +221,27 @@ func (c *Coordinator) pagesOf(ctx context.Context, detail *messages.ChunkDetail,
 }
 
 // eventsOf tells what workers told of a position, as far as it is among the newest events of the query.
-func (c *Coordinator) eventsOf(ctx context.Context, detail *messages.ChunkDetail) error {
+// Of a chunk without a result they tell too how many requests it has taken.
+func (c *Coordinator) eventsOf(ctx context.Context, detail *messages.ChunkDetail, unfinished bool) error {
+	attempts, counted := 0, len(detail.StoredPages)
 	err := c.ports.Glances.Events(ctx, detail.Query, mostEvents, func(m *messages.Interruption) {
 		if m.Position == detail.Position {
 			detail.Interruptions = newest(detail.Interruptions, m, mostTold)
+			counted += m.Requests
 		}
 	}, func(m *messages.Executions) {
 		for _, e := range m.Executions {
 			if e.Position == detail.Position {
 				detail.Attempts = newest(detail.Attempts, e, mostAttempts)
+				attempts++
 			}
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("events of chunk %s of %s: %w", detail.Position, detail.Query, err)
+	}
+	if unfinished { // attempts are told of later than interruptions, and not told of where a worker died
+		detail.Requests = max(attempts, counted)
 	}
 	slices.SortStableFunc(detail.Attempts, func(a, b messages.Execution) int { return a.Sent.Compare(b.Sent) })
 	slices.SortStableFunc(detail.Interruptions, func(a, b *messages.Interruption) int { return a.At.Compare(b.At) })

@@ -44,6 +44,7 @@ type driver struct {
 	lastNews time.Time
 	stalled  bool // what is outstanding was published again since the last news
 	dirty    bool
+	ended    bool // the run has, and its query does not wait for a quota
 	told     bool // of a child whose parent is not split
 }
 
@@ -358,7 +359,7 @@ func (d *driver) act(ctx context.Context) (over bool, err error) {
 				return true, d.superseded(ctx, err)
 			}
 		case resume.Settle:
-			return true, d.settle(ctx, d.guard.conclude(action))
+			return true, d.settle(ctx, d.named(d.guard.conclude(action)))
 		}
 	}
 }
@@ -373,8 +374,9 @@ func (d *driver) settle(ctx context.Context, action resume.Action) error {
 		if err := d.c.readPages(ctx, d.at.query, d.run); err != nil {
 			d.log.Warn("the requests of stored pages are not counted", "error", err)
 		}
-		d.dirty = true
 	}
+	d.dirty = true
+	d.ended = action.Stop == nil || action.Stop.Kind != string(messages.QuotaExhausted)
 	if err := d.saveProgress(ctx); err != nil {
 		return err
 	}

@@ -212,6 +212,7 @@ func (c *Coordinator) begin(ctx context.Context, s seen, opts *ResumeOptions, on
 	q := *s.query
 	if opts != nil {
 		opts.applyTo(&q)
+		q.StuckRounds = 0 // somebody has looked at it
 	}
 	p, err := c.open(ctx, &q)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	mostPassedOver  = 100     // results that are lost or damaged
 )
 
-// Preview gives the first rows that are stored of a query, at most limit, in the order of positions. It reads results one by one
+// Preview gives the first rows that are stored of a query, at most limit, in the order of positions, with the columns of the table. It reads results one by one
 // until it has enough. A result that is lost or damaged is passed over, and nothing is done about it.
 func (c *Coordinator) Preview(ctx context.Context, id string, limit int) (*messages.Preview, error) {
 	if err := within("limit", limit, 1, MaxListed); err != nil {
@@ -38,11 +38,17 @@ func (c *Coordinator) Preview(ctx context.Context, id string, limit int) (*messa
 		return nil, fmt.Errorf("rows of %s: %w", w.query.ID, err)
 	}
 	shape := p.collection.Shape()
-	shape.Finalize, shape.Key, shape.OnDuplicate, shape.NewestBy = nil, nil, "", ""
+	shape.Key, shape.OnDuplicate, shape.NewestBy = nil, "", ""
+	whole := p.shape()
+	shape.Finalize, shape.Select = columnSteps(whole.Finalize), whole.Select
 	if shape.Unknown == frame.UnknownFail {
 		shape.Unknown = frame.UnknownText // the table cannot be made of such rows, which is best seen by looking at them
 	}
 	table, err := frame.Build(ctx, shape, first.columns, first.chunks(), nil)
+	if errors.Is(err, frame.ErrShape) { // of these rows no table can be made, which is best seen by looking at them too
+		shape.Finalize, shape.Select = nil, nil
+		table, err = frame.Build(ctx, shape, first.columns, first.chunks(), nil)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("rows of %s: %w", w.query.ID, tableError(err))
 	}
@@ -52,6 +58,18 @@ func (c *Coordinator) Preview(ctx context.Context, id string, limit int) (*messa
 	}
 	preview.Query, preview.More = w.query.ID, first.more || w.query.State != messages.Complete
 	return preview, nil
+}
+
+// columnSteps are those of the table's last steps that say which columns it has, and how they are named. Which rows it has, and in which
+// order, is a matter of all of them.
+func columnSteps(steps []frame.Operation) []frame.Operation {
+	var kept []frame.Operation
+	for _, op := range steps {
+		if len(op.Filter) == 0 && len(op.Sort) == 0 && op.Limit == nil {
+			kept = append(kept, op)
+		}
+	}
+	return kept
 }
 
 func previewOf(ctx context.Context, table *frame.Table) (*messages.Preview, error) {

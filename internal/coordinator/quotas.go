@@ -10,9 +10,9 @@ import (
 const maxToldQuotas = 8
 
 // quotas tells what is left of the pools of the driver's service: of several owners of one pool, that of the newest change.
-// Nothing that is correct depends on it.
+// Nothing that is correct depends on it. Of a run that has ended nothing is told: what its workers spent last is told of later.
 func (d *driver) quotas(ctx context.Context) []messages.PoolLeft {
-	if d.c.ports.Quotas == nil || d.at.query == nil || !d.at.query.State.Active() {
+	if d.c.ports.Quotas == nil || d.at.query == nil || !d.at.query.State.Active() || d.ended {
 		return nil
 	}
 	var told []messages.PoolLeft
@@ -24,11 +24,22 @@ func (d *driver) quotas(ctx context.Context) []messages.PoolLeft {
 		if err != nil {
 			return told
 		}
-		if s != nil && s.Limit > 0 {
-			told = append(told, messages.PoolLeft{Pool: s.Pool, Left: s.Left, Limit: s.Limit})
+		if s != nil && s.Limit > 0 && s.Left != nil {
+			told = append(told, messages.PoolLeft{Pool: s.Pool, Left: *s.Left, Limit: s.Limit})
 		}
 	}
 	return told
+}
+
+// withoutStale is a query's progress without what was left of quotas, where that does not matter any more: it stood so before
+// the last spends were told of.
+func withoutStale(p *messages.Progress, q *messages.Query) *messages.Progress {
+	if p == nil || len(p.Quotas) == 0 || q.NeedsQuota() {
+		return p
+	}
+	ended := *p
+	ended.Quotas = nil
+	return &ended
 }
 
 // standing tells how a pool stands: of several owners' accounts, that of the newest change. Nil: there is none.

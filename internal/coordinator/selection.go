@@ -22,6 +22,7 @@ func (c *Coordinator) Select(ctx context.Context, s messages.Selection) (chosen 
 		if status.Progress == nil {
 			status.Progress = unbegun(status.Query)
 		}
+		status.Progress = withoutStale(status.Progress, status.Query)
 	}
 	return all, more, nil
 }

@@ -260,23 +260,30 @@ func TestAPlanReckonsWithWhatIsLeft(t *testing.T) {
 		holdBack int64
 		updated  time.Duration // before now, of the newest spend
 		want     want
+		reset    time.Duration // from now, when the service says that units come back
 	}{
-		"all of it":                    {100, 0, time.Hour, want{2, 3500}},
-		"enough":                       {150, 0, 0, want{1, 0}},
-		"enough, and none of it spare": {150, 1, 0, want{2, 3500}},
-		"some":                         {30, 0, 0, want{3, 7000}},
-		"none, just spent":             {0, 0, 0, want{3, 7000}},
-		"none, spent long ago":         {0, 0, 50 * time.Minute, want{3, 4000}},
-		"less than is held back":       {5, 10, 50 * time.Minute, want{3, 4000}},
+		"all of it":                    {100, 0, time.Hour, want{2, 3500}, 0},
+		"enough":                       {150, 0, 0, want{1, 0}, 0},
+		"enough, and none of it spare": {150, 1, 0, want{2, 3500}, 0},
+		"some":                         {30, 0, 0, want{3, 7000}, 0},
+		"none, just spent":             {0, 0, 0, want{3, 7000}, 0},
+		"none, spent long ago":         {0, 0, 50 * time.Minute, want{3, 4000}, 0},
+		"none, back in two minutes":    {0, 0, 0, want{3, 3720}, 2 * time.Minute},
+		"some, more in two minutes":    {60, 0, 0, want{2, 120}, 2 * time.Minute},
+		"less than is held back":       {5, 10, 50 * time.Minute, want{3, 4000}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := max(100, test.left)
+			var reset time.Time
+			if test.reset > 0 {
+				reset = now.Add(test.reset)
+			}
 			spec := &query.Spec{V: 1, Name: "q", Service: "rivers", Collection: "daily", Run: query.Run{HoldBack: test.holdBack}, Values: service.Values{"time": {"2024-01-01", "2024-01-10"}}}
 			for i := range 150 {
 				spec.Values["site"] = append(spec.Values["site"], fmt.Sprint(i))
 			}
 			s, err := coordinator.Plan(&definitions{text: metered}, spec, coordinator.PlanOptions{Now: now, Standing: func(*service.Definition, string) (*messages.QuotaStanding, messages.Unknown) {
-				return &messages.QuotaStanding{Pool: "rivers", Counts: "requests", Model: "rolling", Limit: limit, Observed: true, Left: test.left, Window: 3600, Updated: now.Add(-test.updated)}, ""
+				return &messages.QuotaStanding{Pool: "rivers", Counts: "requests", Model: "rolling", Limit: limit, Observed: true, Left: new(test.left), Window: 3600, Updated: now.Add(-test.updated), Reset: reset}, ""
 			}})
 			if err != nil {
 				t.Fatal(err)

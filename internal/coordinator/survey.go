@@ -191,7 +191,7 @@ func (c *Coordinator) status(ctx context.Context, q *messages.Query) (*messages.
 	if errors.Is(err, messages.ErrNotFound) {
 		progress, err = unbegun(q), nil
 	}
-	return &messages.Status{Query: q, Progress: progress}, err
+	return &messages.Status{Query: q, Progress: withoutStale(progress, q)}, err
 }
 
 // Statuses gives all queries with their progress, the newest first.

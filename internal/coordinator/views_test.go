@@ -352,6 +352,44 @@ func TestAPreviewIsTheFirstRowsInPositionOrder(t *testing.T) {
 	}
 }
 
+func TestAPreviewHasTheColumnsOfTheTable(t *testing.T) {
+	r := newRig(t)
+	r.definitions.change(rivers + "    finalize: [{rename: {n: number}}, {add: {source: gauge}}, {sort: [number]}, {limit: 2}]\n")
+	r.work(testkit.NewScript(always))
+	q := r.finished(r.lead(), 3)
+	p, err := r.onlooker().Preview(t.Context(), q.ID, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, column := range p.Columns {
+		names = append(names, column.Name)
+	}
+	if !slices.Equal(names, []string{"site", "number", "source"}) || len(p.Rows) != 5 || *p.Rows[1][1] != "1" {
+		t.Errorf("%v: %v", names, cells(p))
+	}
+}
+
+func TestAChunkWithoutAResultTellsTheRequestsThatItTook(t *testing.T) {
+	r := newRig(t)
+	q := r.submit(r.onlooker(), sites(2))
+	for i := range 3 {
+		if err := r.bus.PublishInterruption(t.Context(), &messages.Interruption{
+			V: 1, Query: q.ID, Run: 1, Position: "1", Service: "rivers", Kind: messages.ServiceInterrupted, Status: 500, Reason: "no", Requests: 4, Worker: "w1",
+			At: time.Now().Add(time.Duration(i) * time.Second),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := r.onlooker()
+	for at, want := range map[messages.Position]int{"0": 0, "1": 12} {
+		d, err := c.Chunk(t.Context(), q.ID, at)
+		if err != nil || d.Requests != want {
+			t.Errorf("chunk %s has taken %d requests, want %d: %v", at, d.Requests, want, err)
+		}
+	}
+}
+
 func TestAPreviewOfNothingHasTheDeclaredColumns(t *testing.T) {
 	r := newRig(t)
 	c := r.onlooker()

@@ -134,7 +134,7 @@ func (d *desk) Quotas(ctx context.Context) (*messages.QuotaList, error) {
 	}
 	d.note("quotas")
 	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
-		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, HoldBack: 100, Window: 3600, Model: "rolling",
+		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: new(int64(871)), HoldBack: 100, Window: 3600, Model: "rolling",
 	}}}, d.err
 }
 

@@ -87,7 +87,7 @@ func newSystemCollector(p *Process, log *slog.Logger) *systemCollector {
 		slots:    desc("braid_slots_limit", "Requests that may be in flight at the service, over all workers.", "service"),
 		closed:   desc("braid_gate_closed", "1 while the gate of the service is closed because a quota was refused, else 0.", "service"),
 		until:    desc("braid_gate_until_timestamp_seconds", "Until when the gate of the service is, or was, closed.", "service"),
-		left:     desc("braid_quota_units_left", "Units of a quota pool that are left; of several owners of the pool, those of the one with the smallest part left.", "pool"),
+		left:     desc("braid_quota_units_left", "Units of a quota pool that are left; of several owners of the pool, those of the one with the smallest part left; missing where its limit is not known.", "pool"),
 		limit:    desc("braid_quota_units_limit", "Units of a quota pool in a window, of the owner that braid_quota_units_left tells of; missing where it is not known.", "pool"),
 		workers:  desc("braid_workers_present", "Workers that have said within the last seconds that they are there."),
 		bytes:    desc("braid_store_bytes", "Bytes that a stream holds.", "stream"),
@@ -241,7 +241,9 @@ func (c *systemCollector) tellPools(s *System, gauge gaugeFunc) {
 		}
 	}
 	for label, pool := range scarcest {
-		gauge(c.left, float64(pool.Left), label)
+		if pool.Left != nil {
+			gauge(c.left, float64(*pool.Left), label)
+		}
 		if pool.Limit > 0 {
 			gauge(c.limit, float64(pool.Limit), label)
 		}
@@ -249,8 +251,8 @@ func (c *systemCollector) tellPools(s *System, gauge gaugeFunc) {
 }
 
 func part(pool messages.QuotaStanding) float64 {
-	if pool.Limit <= 0 {
-		return 1
+	if pool.Limit <= 0 || pool.Left == nil {
+		return 2 // any whose limit is known goes before
 	}
-	return float64(pool.Left) / float64(pool.Limit)
+	return float64(*pool.Left) / float64(pool.Limit)
 }

@@ -179,6 +179,10 @@ func (c *call) serve(ctx context.Context) severing {
 		c.out.err = err
 		return severAbort
 	}
+	if site, broken := c.asksForBroken(); broken {
+		c.answerBroken(site)
+		return c.out.finish(ctx, Fault{})
+	}
 	if cut, done := c.failInstead(ctx); done {
 		return cut
 	}

@@ -68,6 +68,10 @@ type Config struct {
 	Seed uint64
 	// Faults is the script of what goes wrong; see Fault.
 	Faults []Fault
+	// BrokenSites is the share of sites, chosen by Seed, whose requests always fail with BrokenStatus, 0 to 1.
+	BrokenSites float64
+	// BrokenStatus is 400 to 599. 0: 400.
+	BrokenStatus int
 	// ForeignHost is where FaultForeignNext points, as host or host:port. Empty: a name that never resolves.
 	ForeignHost string
 	// AliasHost is where FaultAliasNext points, and with NameAlias every Link header of NWDC. Empty: water.usgs.gov.
@@ -95,6 +99,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxInFlightStatus == 0 {
 		c.MaxInFlightStatus = http.StatusServiceUnavailable
+	}
+	if c.BrokenStatus == 0 {
+		c.BrokenStatus = http.StatusBadRequest
 	}
 	if c.ForeignHost == "" {
 		c.ForeignHost = "elsewhere.invalid"
@@ -141,6 +148,12 @@ func (c Config) validate() error {
 		c.Quota.validate(),
 		wrapField("open", c.OpenQuota.validate()),
 		c.Values.validate(),
+	}
+	if !(c.BrokenSites >= 0 && c.BrokenSites <= 1) {
+		errs = append(errs, fmt.Errorf("broken_sites is %v, must be 0 to 1", c.BrokenSites))
+	}
+	if s := c.BrokenStatus; s < http.StatusBadRequest || s > 599 {
+		errs = append(errs, fmt.Errorf("broken_status is %d, must be 400 to 599", s))
 	}
 	if s := c.MaxInFlightStatus; s != http.StatusServiceUnavailable && s != http.StatusTooManyRequests {
 		errs = append(errs, fmt.Errorf("max_in_flight_status is %d, must be 429 or 503", s))

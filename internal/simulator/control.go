@@ -103,6 +103,8 @@ type configForm struct {
 	OpenQuota         quotaForm   `json:"open_quota"`
 	Seed              uint64      `json:"seed"`
 	Faults            []faultForm `json:"faults"`
+	BrokenSites       float64     `json:"broken_sites"`
+	BrokenStatus      int         `json:"broken_status"`
 	ForeignHost       string      `json:"foreign_host"`
 	AliasHost         string      `json:"alias_host"`
 	NameAlias         bool        `json:"name_alias"`
@@ -138,6 +140,7 @@ func formOf(c Config) configForm {
 		MaxInFlight: c.MaxInFlight, MaxInFlightStatus: c.MaxInFlightStatus, RequireKey: c.RequireKey,
 		BodyBytes: c.BodyBytes, FirewallBytes: c.FirewallBytes, CountMatched: c.CountMatched, SnakeColumns: c.SnakeColumns, CursorTTL: span(c.CursorTTL),
 		Quota: formOfQuota(c.Quota), OpenQuota: formOfQuota(c.OpenQuota), AliasHost: c.AliasHost, NameAlias: c.NameAlias,
+		BrokenSites: c.BrokenSites, BrokenStatus: c.BrokenStatus,
 		Seed: c.Seed, Faults: []faultForm{}, ForeignHost: c.ForeignHost, Version: c.Values.Version,
 	}
 	for _, f := range c.Faults {
@@ -176,6 +179,7 @@ func (form *configForm) apply(c *Config) {
 	c.CursorTTL, c.AliasHost, c.NameAlias = time.Duration(form.CursorTTL), form.AliasHost, form.NameAlias
 	c.Quota, c.OpenQuota = form.Quota.quota(), form.OpenQuota.quota()
 	c.Seed, c.ForeignHost, c.Values.Version = form.Seed, form.ForeignHost, form.Version
+	c.BrokenSites, c.BrokenStatus = form.BrokenSites, form.BrokenStatus
 	c.Faults = nil
 	for _, f := range form.Faults {
 		c.Faults = append(c.Faults, Fault{

@@ -206,7 +206,7 @@ func TestUnitsWhoseGrantWasNeverHeardComeBack(t *testing.T) {
 		return err == nil && len(all) == 1 && !slices.ContainsFunc(all[0].Reserved, func(r messages.QuotaReservation) bool { return r.Until > time.Now().UnixNano() && r.Free > 0 })
 	})
 	store.deaf.Store(false)
-	testkit.Until(t, "only what was sent is spent", func() bool { return standing().Left == 1000-8 })
+	testkit.Until(t, "only what was sent is spent", func() bool { return *standing().Left == 1000-8 })
 }
 
 // Whatever is in flight, what is held back of a limit that the service tells is not spent: its own count says so.

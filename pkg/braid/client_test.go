@@ -54,7 +54,7 @@ func (d *desk) Quotas(context.Context) (*messages.QuotaList, error) {
 
 func sampleQuotas() *messages.QuotaList {
 	return &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
-		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: 871, Window: 3600, Model: "rolling",
+		Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Left: new(int64(871)), Window: 3600, Model: "rolling",
 	}}}
 }
 

@@ -76,6 +76,7 @@ type Query struct {
 	Rank                      // among the queries of its service
 	StuckSince  time.Time     `json:"stuck_since,omitzero"`        // of the first interruption since which no position was completed
 	StuckAt     int           `json:"stuck_at,omitempty"`          // results that there were then
+	StuckRounds int           `json:"stuck_rounds,omitempty"`      // runs in a row that a chunk's error ended, without a position completed in any of them
 	MaxRows     int64         `json:"max_rows,omitempty"`          // the table has no more rows than these, the first ones; 0: all
 	AllowBad    bool          `json:"allow_bad,omitempty"`         // values that do not convert are no reason to call the table wrong
 	Covered     bool          `json:"require_coverage,omitempty"`  // a value without rows, or with a part of them, is such a reason
@@ -116,6 +117,7 @@ func (m *Query) Validate() error {
 		checkText("on_failure", m.OnFailure),
 		field("in_flight", m.InFlight.Check()),
 		m.Rank.Check(),
+		checkCount("stuck_rounds", int64(m.StuckRounds)),
 		checkCount("max_rows", m.MaxRows),
 		field("state", m.State.check()),
 		checkRun(m.Run),
@@ -202,7 +204,7 @@ func (m *Query) ResumeAt() time.Time {
 // ResumesByItself tells whether the coordinator waits out the query's interruption, and resumes it at ResumeAt.
 func (m *Query) ResumesByItself() bool {
 	at := m.ResumeAt()
-	if at.IsZero() || m.WaitUpTo <= 0 {
+	if at.IsZero() || m.WaitUpTo <= 0 || m.StuckRounds >= MaxStuckRounds {
 		return false
 	}
 	since := m.Stop.At
@@ -212,11 +214,32 @@ func (m *Query) ResumesByItself() bool {
 	return at.Sub(since) <= m.WaitUpTo
 }
 
+// MaxStuckRounds is how many runs in a row a chunk's error may end, without a position completed in any of them, before a query that
+// has completed others waits no more: the service is there, and has no answer to this chunk.
+const MaxStuckRounds = 5
+
+// OfChunk tells of a service's error that is rather about what was asked for than of a service that is away: such a one gives no
+// answer, or says so by its status.
+func (s *Stop) OfChunk() bool {
+	return s.Kind == string(ServiceInterrupted) && s.Status >= 500 && (s.Status < 502 || s.Status > 504)
+}
+
+// NeedsQuota tells whether what is left of a quota matters to the query: it runs, or it waits for more.
+func (m *Query) NeedsQuota() bool {
+	return m.State.Active() || m.State == Interrupted && m.Stop != nil && m.Stop.Kind == string(QuotaExhausted)
+}
+
 // Interrupt makes the query interrupted because of stop, with completed results in all. Waiting is counted from the
 // first interruption since which nothing was completed, so that a service that stays away ends it.
 func (m *Query) Interrupt(stop *Stop, completed int) {
 	if m.StuckSince.IsZero() || completed > m.StuckAt {
-		m.StuckSince, m.StuckAt = stop.At, completed
+		m.StuckSince, m.StuckAt, m.StuckRounds = stop.At, completed, 0
+	}
+	switch {
+	case stop.OfChunk() && completed > 0:
+		m.StuckRounds++
+	case stop.Kind == string(ServiceInterrupted):
+		m.StuckRounds = 0
 	}
 	m.State, m.Stop = Interrupted, stop
 }

@@ -157,12 +157,13 @@ type QuotaStanding struct {
 	Counts   string    `json:"counts"`          // requests, bytes or rows
 	Limit    int64     `json:"limit,omitempty"` // in a window; 0: not known
 	Observed bool      `json:"observed,omitempty"`
-	Left     int64     `json:"left"`                // of the limit, what is held back counted in
+	Left     *int64    `json:"left,omitempty"`      // of the limit, what is held back counted in; nil: not known, as the limit is not
 	HoldBack int64     `json:"hold_back,omitempty"` // of what is left, never spent
 	Window   int64     `json:"window_seconds"`
 	Model    string    `json:"model"`
 	Since    time.Time `json:"since,omitzero"` // the oldest spend that counts
 	Next     time.Time `json:"next,omitzero"`  // when the next request is allowed, unless that is now
+	Reset    time.Time `json:"reset,omitzero"`      // when units come back, where the service has named that time
 	Updated  time.Time `json:"updated"`
 }
 
@@ -177,12 +178,19 @@ func (m *QuotaList) Validate() error {
 	for i, q := range m.Quotas {
 		err := firstError(
 			field("pool", CheckName(q.Pool)), field("owner", CheckName(q.Owner)), field("counts", CheckName(q.Counts)), field("model", checkQuotaModel(q.Model)),
-			checkCount("limit", q.Limit), checkCount("left", q.Left), checkCount("hold_back", q.HoldBack), checkCount("window_seconds", q.Window))
+			checkCount("limit", q.Limit), field("left", q.checkLeft()), checkCount("hold_back", q.HoldBack), checkCount("window_seconds", q.Window))
 		if err != nil {
 			return fmt.Errorf("quotas[%d]: %w", i, err)
 		}
 	}
 	return checkVersion(m.V)
+}
+
+func (m *QuotaStanding) checkLeft() error {
+	if m.Left == nil {
+		return nil
+	}
+	return checkCount("units", *m.Left)
 }
 
 // Encode validates m and gives its wire form.

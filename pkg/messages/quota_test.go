@@ -32,7 +32,7 @@ func (d draw) ledger() wire {
 func (d draw) quotas() wire {
 	m := &messages.QuotaList{V: 1}
 	for range rapid.IntRange(0, 4).Draw(d.T, "pools") {
-		m.Quotas = append(m.Quotas, messages.QuotaStanding{Pool: d.name(), Owner: d.name(), Counts: d.name(), Model: "fixed", Limit: d.count(), Left: d.count()})
+		m.Quotas = append(m.Quotas, messages.QuotaStanding{Pool: d.name(), Owner: d.name(), Counts: d.name(), Model: "fixed", Limit: d.count(), Left: new(d.count())})
 	}
 	return m
 }

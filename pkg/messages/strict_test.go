@@ -360,7 +360,7 @@ func recordBounds(long, text string) []bound {
 		{"quota_ledger", "reading.remaining", func(m *messages.QuotaLedger) { m.Reading.Remaining = -1 }},
 		{"quota_ledger", "reading.at", func(m *messages.QuotaLedger) { m.Reading.At = -1 }},
 		{"quotas", "quotas[0]: pool", func(m *messages.QuotaList) { m.Quotas[0].Pool = "" }},
-		{"quotas", "quotas[0]: left", func(m *messages.QuotaList) { m.Quotas[0].Left = -1 }},
+		{"quotas", "quotas[0]: left", func(m *messages.QuotaList) { m.Quotas[0].Left = new(int64(-1)) }},
 		{"progress", "quotas", func(m *messages.Progress) { m.Quotas = make([]messages.PoolLeft, 9) }},
 		{"progress", "remaining", func(m *messages.Progress) { m.Quotas[0].Left = -1 }},
 		{"item", "hold_back", func(m *messages.Item) { m.HoldBack = -1 }},

@@ -26,6 +26,30 @@ func TestWaitingAddsUpUntilAPositionIsCompleted(t *testing.T) {
 	}
 }
 
+func TestAChunkThatIsNeverAnsweredEndsTheWaitingAfterSomeRounds(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		status, completed, rounds int // rounds that are waited out; 0: all
+	}{{500, 29, messages.MaxStuckRounds - 1}, {500, 0, 0}, {503, 29, 0}, {0, 29, 0}} {
+		q := &messages.Query{WaitUpTo: 24 * time.Hour}
+		waited := 0
+		for i := range 50 {
+			q.Interrupt(&messages.Stop{Kind: string(messages.ServiceInterrupted), Status: test.status, At: start.Add(time.Duration(i) * time.Minute)}, test.completed)
+			if !q.ResumesByItself() {
+				break
+			}
+			waited++
+		}
+		if want := max(test.rounds, 50*(1-min(1, test.rounds))); waited != want {
+			t.Errorf("HTTP %d with %d complete: %d rounds were waited out, want %d", test.status, test.completed, waited, want)
+		}
+		q.Interrupt(&messages.Stop{Kind: string(messages.ServiceInterrupted), Status: test.status, At: start.Add(time.Hour)}, test.completed+1)
+		if !q.ResumesByItself() {
+			t.Errorf("HTTP %d: gave up although a position was completed", test.status)
+		}
+	}
+}
+
 func TestAServiceThatNamedATimeIsNotAskedBefore(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

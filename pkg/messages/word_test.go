@@ -97,7 +97,7 @@ func words() []word {
 		}}}, messages.DecodeExecutions),
 		wordOf("query", &messages.Query{
 			V: 1, ID: "q1", Name: "gauges", Service: "rivers", Collection: "daily", Definition: digest, Spec: digest, Fingerprint: digest,
-			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, Covered: true, Unchanged: true, Lineage: digest, Base: "q0", Mark: noon(0), Bound: "9", Only: []messages.Position{"3", "17.0"}, MaxRequests: 500, BudgetSpent: 20, HoldBack: new(int64(7)), OnFailure: "finish", InFlight: messages.Unbounded, Rank: messages.Rank{Priority: -3, Weight: 7}, StuckSince: noon(1), StuckAt: 3, Killed: true, Owner: "ada", Team: "rivers", Key: digest, Asked: digest, Trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			Chunks: 40, URL: "https://api.example.org/items?a=1&b=2", State: messages.Interrupted, Run: 2, WaitUpTo: time.Hour, MaxRows: 100, AllowBad: true, Covered: true, Unchanged: true, Lineage: digest, Base: "q0", Mark: noon(0), Bound: "9", Only: []messages.Position{"3", "17.0"}, MaxRequests: 500, BudgetSpent: 20, HoldBack: new(int64(7)), OnFailure: "finish", InFlight: messages.Unbounded, Rank: messages.Rank{Priority: -3, Weight: 7}, StuckSince: noon(1), StuckAt: 3, StuckRounds: 2, Killed: true, Owner: "ada", Team: "rivers", Key: digest, Asked: digest, Trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 			Stop: &messages.Stop{
 				Kind: "quota", Position: "17", Status: 429, Class: "quota", Reason: "over the hourly limit", Hint: "wait",
 				Until: noon(9), At: noon(1), Tripped: &messages.Tripped{Window: 100, Minimum: 20, Threshold: "0.25", Ended: 40, Failed: 12, Alike: 10},
@@ -125,7 +125,7 @@ func words() []word {
 			Reading: &messages.QuotaReading{Remaining: 580, Total: 410, At: noon(3).UnixNano(), Reset: noon(30).UnixNano()},
 		}, messages.DecodeQuotaLedger),
 		wordOf("quotas", &messages.QuotaList{V: 1, Quotas: []messages.QuotaStanding{{
-			Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Observed: true, Left: 588, HoldBack: 100, Window: 3600, Model: "rolling",
+			Pool: "gateway", Owner: "key-usgs", Counts: "requests", Limit: 1000, Observed: true, Left: new(int64(588)), HoldBack: 100, Window: 3600, Model: "rolling", Reset: noon(5),
 			Since: noon(1), Next: noon(9), Updated: noon(3),
 		}}}, messages.DecodeQuotaList),
 		wordOf("plan_summary", &messages.PlanSummary{

@@ -197,10 +197,11 @@ func (l *Ledger) grant(free *int64, report Report) *Denial {
 	}
 	l.s.Reserved = append(l.s.Reserved, messages.QuotaReservation{Free: *free, Flying: report.Flying})
 	missing := report.Need - *free
-	return &Denial{
-		At: l.next(missing), Soon: l.mayReturn(at, missing) || left >= report.Need,
-		Left: l.shown(at), Limit: l.s.Limit, HoldBack: l.s.HoldBack,
+	denial := &Denial{At: l.next(missing), Soon: l.mayReturn(at, missing) || left >= report.Need, Limit: l.s.Limit, HoldBack: l.s.HoldBack}
+	if shown := l.shown(at); shown != nil {
+		denial.Left = *shown
 	}
+	return denial
 }
 
 // read takes in what an answer says.

@@ -54,7 +54,7 @@ func TestALimitIsLearntAndKept(t *testing.T) {
 	report.Readings[0].Limit = 50
 	l.Exchange(at(0), "w", time.Second, report)
 	l = quota.Open(hourly(0), l.State())
-	if s := quota.Standing(l.State(), at(time.Second)); s.Limit != 50 || s.Left != 49 || !s.Observed {
+	if s := quota.Standing(l.State(), at(time.Second)); s.Limit != 50 || *s.Left != 49 || !s.Observed {
 		t.Errorf("it stands at %+v", s)
 	}
 }
@@ -236,8 +236,8 @@ func TestAnEarlierAnswerThatComesLaterAllowsNoMore(t *testing.T) {
 		l.Exchange(at(time.Second), "w", time.Second, two)
 		// The answer to the first request, which was made before somebody else spent nearly all, comes last.
 		l.Exchange(at(2*time.Second), "v", time.Second, quota.Report{Readings: []quota.Reading{{Remaining: 90, At: at(2 * time.Second), Total: 1}}})
-		if s := quota.Standing(l.State(), at(3*time.Second)); s.Left > 3 {
-			t.Errorf("%s: %d are left, and the service's newest word was 3", model, s.Left)
+		if s := quota.Standing(l.State(), at(3*time.Second)); *s.Left > 3 {
+			t.Errorf("%s: %d are left, and the service's newest word was 3", model, *s.Left)
 		}
 		if g := l.Exchange(at(3*time.Second), "w", time.Second, quota.Report{Need: 4}); g.Denied == nil {
 			t.Errorf("%s: 4 are granted of 3", model)

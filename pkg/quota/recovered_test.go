@@ -63,7 +63,7 @@ func TestALostAccountIsWholeWhenAllHaveTold(t *testing.T) {
 		for i := range known {
 			exchange(i, 0)
 		}
-		if left := quota.Standing(stored, now).Left; left != max(0, 1000-spent) {
+		if left := *quota.Standing(stored, now).Left; left != max(0, 1000-spent) {
 			t.Fatalf("%d are left of 1000, of which %d were spent; %+v", left, spent, stored)
 		}
 	})
@@ -136,7 +136,7 @@ func TestMoreHoldersThanAnAccountHasRoomForAreToldToWait(t *testing.T) {
 	if _, err := l.State().Encode(); err != nil {
 		t.Fatal(err)
 	}
-	if left := quota.Standing(l.State(), at(0)).Left; left != 100_000-3 {
+	if left := *quota.Standing(l.State(), at(0)).Left; left != 100_000-3 {
 		t.Errorf("%d are left", left)
 	}
 	if g := l.Exchange(at(2*time.Second), "more", time.Second, quota.Report{Need: 1}); g.Free != 1 {

@@ -19,6 +19,13 @@ func Standing(stored *messages.QuotaLedger, now time.Time) messages.QuotaStandin
 		Pool: stored.Pool, Owner: stored.Owner, Counts: stored.Counts, Limit: stored.Limit, Observed: stored.Observed, Left: l.shown(at),
 		HoldBack: stored.HoldBack, Window: int64((stored.Window + time.Second - 1) / time.Second), Model: stored.Model, Updated: shown(updated),
 	}
+	named := l.s.Refused
+	if r := l.s.Reading; r != nil {
+		named = max(named, r.Reset)
+	}
+	if named > at {
+		standing.Reset = shown(time.Unix(0, named))
+	}
 	begun := l.begun(at)
 	for _, s := range l.s.Spent {
 		if s.To > begun {
@@ -48,10 +55,13 @@ func (l *Ledger) freed() int64 {
 }
 
 // shown is what is left at an instant as people are told it: what our books say, where the service's newest word does not contradict
-// them. Of some requests that word leaves open whether they are counted in it.
-func (l *Ledger) shown(at int64) int64 {
+// them. Of some requests that word leaves open whether they are counted in it. Nil: the limit is not known.
+func (l *Ledger) shown(at int64) *int64 {
+	if l.s.Limit == 0 {
+		return nil // a number would be of nothing
+	}
 	if at < l.s.Refused {
-		return 0
+		return new(int64(0))
 	}
 	_, flying := l.reserved()
 	left := l.books(at)
@@ -61,7 +71,7 @@ func (l *Ledger) shown(at int64) int64 {
 		}
 	}
 	if left >= unknown/2 {
-		return l.s.Limit
+		return nil
 	}
-	return max(0, left-flying)
+	return new(max(0, left-flying))
 }

@@ -21,11 +21,11 @@ func TestWhatIsLeftIsShownByOurBooksWhereTheServiceLeavesItOpen(t *testing.T) {
 	}
 	word("a", 14, 72, 14) // its reading counts the other's 14 in, of which the account has not heard
 	word("b", 14, 74, 14)
-	if left := quota.Standing(l.State(), at(2*time.Second)).Left; left != 72 {
+	if left := *quota.Standing(l.State(), at(2*time.Second)).Left; left != 72 {
 		t.Errorf("%d are shown as left after 28 of 100", left)
 	}
 	word("a", 1, 30, 29) // somebody else has spent 41
-	if left := quota.Standing(l.State(), at(2*time.Second)).Left; left != 30 {
+	if left := *quota.Standing(l.State(), at(2*time.Second)).Left; left != 30 {
 		t.Errorf("%d are shown as left where the service says 30", left)
 	}
 }
@@ -39,7 +39,7 @@ func TestAPoolWhoseLimitNobodyHasSaidIsShownAsNotKnown(t *testing.T) {
 		l := quota.Open(cfg, nil)
 		l.Exchange(at(0), "w", time.Second, quota.Report{Need: 1})
 		if s := quota.Standing(l.State(), at(0)); s.Limit != 0 {
-			t.Errorf("with %d held back it is shown as %d of %d", held, s.Left, s.Limit)
+			t.Errorf("with %d held back it is shown as %d of %d", held, *s.Left, s.Limit)
 		}
 	}
 }
@@ -64,12 +64,12 @@ func TestAnAnswerThatSaysNothingEndsAWordThatNothingIsLeft(t *testing.T) {
 	cfg.Foreign, cfg.Observes = true, true
 	l := quota.Open(cfg, nil)
 	l.Exchange(at(0), "w", time.Second, quota.Report{Readings: []quota.Reading{{Limit: 20, Remaining: 0, At: at(0)}}})
-	if s := quota.Standing(l.State(), at(0)); s.Limit != 20 || s.Left != 0 {
+	if s := quota.Standing(l.State(), at(0)); s.Limit != 20 || *s.Left != 0 {
 		t.Fatalf("%+v", s)
 	}
 	l.Exchange(at(time.Second), "w", time.Second, quota.Report{Spends: []quota.Spend{{Sent: at(time.Second), Answered: at(time.Second), Units: 1, Served: true}}})
 	if s := quota.Standing(l.State(), at(time.Second)); s.Limit != 0 {
-		t.Errorf("it is shown as %d of %d", s.Left, s.Limit)
+		t.Errorf("it is shown as %d of %d", *s.Left, s.Limit)
 	}
 }
 
@@ -105,15 +105,15 @@ func TestAReservationThatWasOverComesBackWhenItsHolderTells(t *testing.T) {
 		cfg.Model = model
 		l := quota.Open(cfg, nil)
 		l.Exchange(at(0), "w", time.Second, quota.Report{Need: 40})
-		if s := quota.Standing(l.State(), at(10*time.Second)); s.Left != 60 {
-			t.Errorf("%s: while nobody tells of 40, %d are left", model, s.Left)
+		if s := quota.Standing(l.State(), at(10*time.Second)); *s.Left != 60 {
+			t.Errorf("%s: while nobody tells of 40, %d are left", model, *s.Left)
 		}
 		l.Exchange(at(10*time.Second), "v", time.Second, quota.Report{}) // it notices
 		l.Exchange(at(11*time.Second), "w", time.Second, quota.Report{
 			Spends: []quota.Spend{{Sent: at(0), Answered: at(10 * time.Second), Units: 3}}, Flying: 2, First: 1,
 		})
 		s := l.State()
-		if got := quota.Standing(s, at(11*time.Second)).Left; got != 95 {
+		if got := *quota.Standing(s, at(11*time.Second)).Left; got != 95 {
 			t.Errorf("%s: after 3 spent and 2 under way %d are left", model, got)
 		}
 		if len(s.Reserved) != 1 || s.Reserved[0].Flying != 2 || s.Reserved[0].Lapsed != 0 {
@@ -129,7 +129,15 @@ func TestWhatWasToldAndNotConfirmedCountsOnce(t *testing.T) {
 	l.Exchange(at(0), "w", time.Second, quota.Report{Spends: []quota.Spend{one, one}, First: 1})
 	l.Exchange(at(0), "w", time.Second, quota.Report{Spends: []quota.Spend{one, one, one}, First: 1})
 	l.Exchange(at(3*time.Second), "w", time.Second, quota.Report{Spends: []quota.Spend{one}, First: 4})
-	if left := quota.Standing(l.State(), at(3*time.Second)).Left; left != 96 {
+	if left := *quota.Standing(l.State(), at(3*time.Second)).Left; left != 96 {
 		t.Errorf("%d are left after 4", left)
+	}
+}
+
+func TestWhatIsLeftOfALimitThatNobodyKnowsIsNotANumber(t *testing.T) {
+	cfg := quota.Config{Pool: "p", Owner: "o", Counts: "requests", Model: quota.Rolling, Window: time.Hour}
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	if s := quota.Standing(quota.Open(cfg, nil).State(), at); s.Left != nil || s.Limit != 0 {
+		t.Errorf("it is shown as %v of %d", s.Left, s.Limit)
 	}
 }

@@ -175,7 +175,7 @@ func TestServicesAndWorkersShowWhatHoldsThemUp(t *testing.T) {
 			Collections: []string{"daily", "continuous", "monitoring-locations"}, Slots: 16, Explicit: true, LeaseTTL: 8 * time.Second, Holders: holders,
 			Gate: &messages.Gate{V: 1, Service: "usgs-waterdata", Until: now.Add(37 * time.Minute), Status: 429, Reason: "the quota is used up", Worker: "gauge-1", At: now.Add(-time.Minute)},
 			Pools: []messages.QuotaStanding{
-				{Pool: "api-data-gov", Owner: "key-5f3a", Counts: "requests", Limit: 1000, Left: 129, HoldBack: 100, Window: 3600, Model: "rolling", Since: now.Add(-50 * time.Minute), Next: now.Add(10 * time.Minute), Updated: now},
+				{Pool: "api-data-gov", Owner: "key-5f3a", Counts: "requests", Limit: 1000, Left: new(int64(129)), HoldBack: 100, Window: 3600, Model: "rolling", Since: now.Add(-50 * time.Minute), Next: now.Add(10 * time.Minute), Updated: now},
 				{Pool: "downloads", Owner: "anonymous", Counts: "bytes", Window: 86400, Model: "fixed", Updated: now},
 			},
 			Queries: []messages.ServiceQuery{

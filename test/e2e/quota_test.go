@@ -215,7 +215,7 @@ func TestThePoolCountsWhatTheServiceCounts(t *testing.T) {
 	if err := json.Unmarshal([]byte(d.run("quota", "--json").mustExit(t, 0).stdout), &list); err != nil || len(list.Quotas) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if spent := list.Quotas[0].Limit - list.Quotas[0].Left; spent != seen.Requests || seen.Faults[simulator.FaultRedirectLoop] == 0 || seen.Faults[simulator.Fault503] == 0 {
+	if spent := list.Quotas[0].Limit - *list.Quotas[0].Left; spent != seen.Requests || seen.Faults[simulator.FaultRedirectLoop] == 0 || seen.Faults[simulator.Fault503] == 0 {
 		t.Errorf("the pool counts %d requests and the service %d, with faults %v", spent, seen.Requests, seen.Faults)
 	}
 	// A redirect is not followed without a unit for it.

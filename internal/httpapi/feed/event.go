@@ -62,6 +62,10 @@ func statusEvent(q *messages.Query, p *messages.Progress, revision uint64) *Even
 	if p == nil {
 		p = &messages.Progress{V: messages.Version, Query: q.ID, Run: q.Run, Updated: q.Created} // as whoever asks is told before the first
 	}
+	if len(p.Quotas) > 0 && !q.NeedsQuota() {
+		ended := *p
+		ended.Quotas, p = nil, &ended // as they stood before the last spends were told of
+	}
 	status := messages.Status{Query: q, Progress: p}
 	return &Event{
 		Kind: Status, Query: q.ID, revision: revision, settled: !q.State.Active() && !q.ResumesByItself(),
