@@ -139,7 +139,7 @@ func wrapArgErrors(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usage("%w; see %s --help", err, cmd.CommandPath())
+				return wrongArgs(cmd, args)
 			}
 			return nil
 		}

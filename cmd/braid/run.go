@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
@@ -50,6 +51,9 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 				return err
 			}
 			if err := a.checkEmbedded(); err != nil {
+				return err
+			}
+			if err := a.notBesideUp(cmd.Context(), p); err != nil {
 				return err
 			}
 			if err := a.askPostgres(cmd.Context(), p.targets, p.expected(cmd.Context())); err != nil {
@@ -179,6 +183,22 @@ func (t *target) check() error {
 		return usage("%s exists; name another file with -o, or write `if_exists: replace` in the query", t.path)
 	}
 	return nil
+}
+
+// notBesideUp refuses to run a query in this process where a braid up has the data directory, and gives the command that asks it.
+func (a *app) notBesideUp(ctx context.Context, p *prepared) error {
+	if a.server != "" {
+		return nil
+	}
+	client, url := a.serverHere(ctx)
+	if client == nil {
+		return nil
+	}
+	submit := "braid submit --watch" + a.whereHint() + " with the same flags"
+	if file := p.query.File; file != "" {
+		submit = "braid submit " + quoteArg(file) + " --watch" + a.whereHint()
+	}
+	return fmt.Errorf("%w: the braid up that serves %s runs its queries\nto give it this one: %s; with another --data-dir this runs beside it", bus.ErrDirInUse, url, submit)
 }
 
 func (a *app) runQuery(ctx context.Context, p *prepared) error {

@@ -169,8 +169,11 @@ func (c *Coordinator) Cancel(ctx context.Context, id string) (*messages.Query, e
 		if err != nil {
 			return nil, err
 		}
-		if q.State == messages.Complete || q.State == messages.Cancelled {
-			return q, fmt.Errorf("cancel %s: %w: it is %s", id, query.ErrState, q.State)
+		switch { // how a query ended stays as it is
+		case q.State == messages.Failed:
+			return q, fmt.Errorf("cancel %s: %w: it has failed already; nothing runs", id, query.ErrState)
+		case !q.State.Active() && q.State != messages.Interrupted:
+			return q, fmt.Errorf("cancel %s: %w: it is %s already; nothing runs", id, query.ErrState, q.State)
 		}
 		q.State, q.Updated = messages.Cancelled, c.ports.Now()
 		q.Stop = &messages.Stop{Kind: messages.StopCancelled, Reason: "cancelled on request", At: q.Updated}
