@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -37,6 +38,7 @@ braid resume runs them too, with all else that has no result.
 		},
 	}
 	cmd.Flags().BoolVar(&failed, "failed", false, "run again what has failed; needed")
+	settings.OnlyFlags(cmd.Flags(), "failed")
 	a.goOnFlagsOn(cmd, how)
 	return cmd
 }

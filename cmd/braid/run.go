@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,7 +86,9 @@ func (a *app) saveGiven(k *asked, p *prepared) error {
 	return nil
 }
 
-const forever = time.Duration(math.MaxInt64 / 4)
+// forever is how long --wait waits for a quota or a service without anything that completes: longer than any window, and short
+// enough for a query that nobody comes back to.
+const forever = 30 * 24 * time.Hour
 
 // targets finds out before anything is sent where the table is to go, and whether it can.
 func (a *app) targets(q *query.Query, out []string, format string, found *problems) []target {
@@ -270,6 +271,7 @@ func (a *app) settle(ctx context.Context, s *session, q *messages.Query) (*messa
 
 // bringHome follows a query to its end and writes its table.
 func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targets []target, started time.Time) error {
+	a.following = q.ID
 	status, err := a.settle(ctx, s, q)
 	if err != nil {
 		return err

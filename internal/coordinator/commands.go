@@ -250,9 +250,15 @@ func (c *Coordinator) interrupt(ctx context.Context, id, kind, reason string) er
 	}
 }
 
-// Find gives the query whose id is, or begins with, prefix; an empty prefix the newest query. Errors wrap
+// latest stands for the newest query where an id is asked for.
+const latest = "latest"
+
+// Find gives the query whose id is, or begins with, prefix; an empty prefix, or latest, the newest query. Errors wrap
 // messages.ErrNotFound or query.ErrAmbiguous.
 func (c *Coordinator) Find(ctx context.Context, prefix string) (*messages.Query, error) {
+	if prefix == latest {
+		prefix = ""
+	}
 	if prefix != "" {
 		q, _, err := c.ports.Queries.LoadQuery(ctx, prefix)
 		if err == nil {
