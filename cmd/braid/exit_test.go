@@ -40,7 +40,7 @@ func codes() map[string]coded {
 		"access.ErrUnknown": {access.ErrUnknown, exitCredentials}, "access.ErrExpired": {access.ErrExpired, exitCredentials}, "access.ErrMalformed": {access.ErrMalformed, exitCredentials},
 		"braid.ErrServer": {braid.ErrServer, exitInternal}, "braid.ErrURL": {braid.ErrURL, exitUsage}, "braid.ErrToken": {braid.ErrToken, exitUsage},
 		"braid.ErrUnknownService": {braid.ErrUnknownService, exitUsage}, "braid.ErrNoLeader": {braid.ErrNoLeader, exitInternal},
-		"bus.ErrDurability":       {bus.ErrDurability, exitUsage}, "bus.ErrIdentity": {bus.ErrIdentity, exitCredentials}, "bus.ErrDenied": {bus.ErrDenied, exitCredentials},
+		"bus.ErrDurability": {bus.ErrDurability, exitUsage}, "bus.ErrIdentity": {bus.ErrIdentity, exitCredentials}, "bus.ErrDenied": {bus.ErrDenied, exitCredentials},
 		"bus.ErrNoStreams": {bus.ErrNoStreams, exitInternal}, "bus.ErrDirInUse": {bus.ErrDirInUse, exitInternal}, "bus.ErrDir": {bus.ErrDir, exitInternal},
 		"bus.ErrListen":       {bus.ErrListen, exitInternal},
 		"messages.ErrInvalid": {messages.ErrInvalid, exitInternal}, "messages.ErrVersion": {messages.ErrVersion, exitInternal},

@@ -143,7 +143,7 @@ func TestEveryVariableOfAHelpTextIsInItsManPage(t *testing.T) {
 
 // indentOf is where a line begins that has the text.
 func indentOf(text, what string) int {
-	before := text[:strings.Index(text, what)]
+	before, _, _ := strings.Cut(text, what)
 	return len(before) - strings.LastIndexByte(before, '\n')
 }
 

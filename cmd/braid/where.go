@@ -85,6 +85,7 @@ func (a *app) serverFrom() string {
 		return "the context " + a.picked.name
 	case settings.FromFile:
 		return "server in the settings file"
+	case settings.FromFlag, settings.FromDefault:
 	}
 	return "--server"
 }
