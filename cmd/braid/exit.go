@@ -81,7 +81,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitPaused
 	case errors.Is(err, bus.ErrDurability):
 		return exitUsage
-	case is(err, bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, messages.ErrUnreachable, braid.ErrServer):
+	case is(err, bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, messages.ErrUnreachable, braid.ErrServer, braid.ErrAuthority):
 		return exitInternal
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
