@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -178,7 +177,7 @@ func listless(value string) string {
 }
 
 func (a *app) printSettings(all []setting, origin bool) error {
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := a.table()
 	head := "SETTING\tVALUE"
 	if origin {
 		head += "\tORIGIN"
@@ -190,7 +189,7 @@ func (a *app) printSettings(all []setting, origin bool) error {
 	}
 	for _, s := range all {
 		name, value := s.Name, s.Value
-		if several[name] > 1 {
+		if several[name] > 1 || len(s.Commands) == 1 {
 			name += " (" + strings.Join(s.Commands, ", ") + ")"
 		}
 		if value == "" {
@@ -224,7 +223,7 @@ func (a *app) configPathCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(places)
 			}
-			table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			table := a.table()
 			for _, p := range places {
 				state := ""
 				if !p.Exists {

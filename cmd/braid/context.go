@@ -160,7 +160,7 @@ func (a *app) contextListCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(all)
 			}
-			table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			table := a.table()
 			fmt.Fprintln(table, "  NAME\tSERVER")
 			for _, c := range all {
 				star, server := " ", c.Server

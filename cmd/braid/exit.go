@@ -81,7 +81,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitPaused
 	case errors.Is(err, bus.ErrDurability):
 		return exitUsage
-	case is(err, bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, messages.ErrUnreachable, braid.ErrServer):
+	case is(err, bus.ErrDir, bus.ErrDirInUse, bus.ErrListen, messages.ErrUnreachable, braid.ErrServer, braid.ErrAuthority):
 		return exitInternal
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -115,6 +115,9 @@ func (a *app) ended(code int, err error) {
 	} else if several, ok := errors.AsType[strictyaml.Errors](err); ok {
 		event.Problems = problemsOf(several)
 	}
+	if code == exitInterrupted && errors.Is(err, context.Canceled) {
+		event.Message = a.interrupted()
+	}
 	if a.progress == "json" {
 		fmt.Fprintln(a.stderr, jsonText(event))
 	} else {
@@ -138,4 +141,15 @@ func (a *app) complain(err error) {
 		}
 		fmt.Fprintln(a.stderr, a.labelled(label, line))
 	}
+}
+
+// interrupted says how to go on after a signal, where the query is known.
+func (a *app) interrupted() string {
+	if a.following == "" {
+		return "interrupted"
+	}
+	if a.server != "" || a.here != "" {
+		return "detached; the query goes on on the server: braid watch " + a.following + a.whereHint()
+	}
+	return "interrupted; braid resume " + a.following + a.whereHint() + " goes on"
 }

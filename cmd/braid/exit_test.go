@@ -38,7 +38,7 @@ func codes() map[string]coded {
 	return map[string]coded{
 		"access.ErrForbidden": {access.ErrForbidden, exitCredentials}, "access.ErrUnauthenticated": {access.ErrUnauthenticated, exitCredentials},
 		"access.ErrUnknown": {access.ErrUnknown, exitCredentials}, "access.ErrExpired": {access.ErrExpired, exitCredentials}, "access.ErrMalformed": {access.ErrMalformed, exitCredentials},
-		"braid.ErrServer": {braid.ErrServer, exitInternal}, "braid.ErrURL": {braid.ErrURL, exitUsage}, "braid.ErrToken": {braid.ErrToken, exitUsage},
+		"braid.ErrServer": {braid.ErrServer, exitInternal}, "braid.ErrAuthority": {braid.ErrAuthority, exitInternal}, "braid.ErrURL": {braid.ErrURL, exitUsage}, "braid.ErrToken": {braid.ErrToken, exitUsage},
 		"braid.ErrUnknownService": {braid.ErrUnknownService, exitUsage}, "braid.ErrNoLeader": {braid.ErrNoLeader, exitInternal},
 		"bus.ErrDurability": {bus.ErrDurability, exitUsage}, "bus.ErrIdentity": {bus.ErrIdentity, exitCredentials}, "bus.ErrDenied": {bus.ErrDenied, exitCredentials},
 		"bus.ErrNoStreams": {bus.ErrNoStreams, exitInternal}, "bus.ErrDirInUse": {bus.ErrDirInUse, exitInternal}, "bus.ErrDir": {bus.ErrDir, exitInternal},

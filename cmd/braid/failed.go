@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +42,7 @@ func (a *app) printFailures(list *messages.Failures) error {
 	if common != "" {
 		fmt.Fprintf(a.stdout, "all ask for %s\n\n", common)
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := a.table()
 	fmt.Fprintln(table, "CHUNK\tCLASS\tHTTP\tREQUESTS\tASKS FOR\tMESSAGE")
 	for i, f := range list.Failures {
 		status := "-"

@@ -24,14 +24,14 @@ func TestWhatAllFailedChunksAskForIsToldOnce(t *testing.T) {
 	}{
 		"some is common": {
 			failedChunks("site: s01; code: 00060; time: 2015-01/2015-12", "site: s02; code: 00060; time: 2015-01/2015-12"),
-			[]string{"all ask for code: 00060; time: 2015-01/2015-12\n", "  site: s01  ", "  site: s02  "},
+			[]string{"all ask for code: 00060; time: 2015-01/2015-12\n", "\tsite: s01\t", "\tsite: s02\t"},
 			map[string]int{"00060": 1},
 		},
-		"one":             {failedChunks("site: s01; code: 00060"), []string{"  site: s01; code: 00060  "}, map[string]int{"all ask": 0}},
-		"nothing":         {failedChunks("site: s01", "site: s02"), []string{"  site: s01  ", "  site: s02  "}, map[string]int{"all ask": 0}},
+		"one":             {failedChunks("site: s01; code: 00060"), []string{"\tsite: s01; code: 00060\t"}, map[string]int{"all ask": 0}},
+		"nothing":         {failedChunks("site: s01", "site: s02"), []string{"\tsite: s01\t", "\tsite: s02\t"}, map[string]int{"all ask": 0}},
 		"all":             {failedChunks("site: s01", "site: s01"), nil, map[string]int{"all ask": 0, "site: s01": 2}},
 		"it is not known": {failedChunks("", ""), nil, map[string]int{"all ask": 0}},
-		"twice in one":    {failedChunks("a; a", "b"), []string{"  a; a  "}, map[string]int{"all ask": 0}},
+		"twice in one":    {failedChunks("a; a", "b"), []string{"\ta; a\t"}, map[string]int{"all ask": 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := desk()

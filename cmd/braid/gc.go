@@ -53,6 +53,7 @@ or that another one which is kept goes on from (since).`,
 	cmd.Flags().Var(&olderThan, "older-than", "also remove queries that ended longer ago, such as 30d")
 	cmd.Flags().BoolVar(&interrupted, "interrupted", false, "with --older-than, remove interrupted queries too, though they could be resumed")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would be removed, and remove nothing")
+	settings.OnlyFlags(cmd.Flags(), "older-than", "interrupted", "dry-run")
 	return cmd
 }
 

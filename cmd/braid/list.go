@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ func (a *app) listCommand() *cobra.Command {
 					a.line("none", "no queries yet; braid run QUERY.yaml runs one")
 					return nil
 				}
-				if err := printList(a.stdout, all, time.Now()); err != nil {
+				if err := printList(a.table(), all, time.Now()); err != nil {
 					return err
 				}
 				if slices.ContainsFunc(all, func(s *messages.Status) bool { return limitReached(s.Query, s.Progress) }) {
@@ -71,37 +70,18 @@ func (s *session) listed(ctx context.Context) ([]*messages.Status, error) {
 	return all, nil
 }
 
-// listWidth is what a terminal shows in one line. Names give way first, down to leastColumn, and then services.
-const (
-	listWidth   = 80
-	leastColumn = 8
-	nameColumn  = 1
-	serviceCol  = 2
-)
+const listWidth = 80 // of a terminal that does not say how wide it is
 
 // printList writes one line a query. All times have the distance from UTC that the user's clock has now, and the head of
 // their column says it.
-func printList(w io.Writer, all []*messages.Status, now time.Time) error {
+func printList(t *table, all []*messages.Status, now time.Time) error {
 	zone := zoneOf(now.Local())
-	rows := [][]string{{"ID", "NAME", "SERVICE", "STATE", "CHUNKS", "ROWS", "CREATED " + zone.String()}}
+	fmt.Fprintf(t, "ID\tNAME\tSERVICE\tSTATE\tCHUNKS\tROWS\tCREATED %s\n", zone)
 	for _, st := range all {
-		rows = append(rows, []string{
-			st.Query.ID, st.Query.Name, st.Query.Service, string(st.Query.State),
-			chunksCell(st), thousands(st.Progress.Rows), day(st.Query.Created.In(zone), now.In(zone)),
-		})
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", st.Query.ID, st.Query.Name, st.Query.Service, st.Query.State,
+			chunksCell(st), thousands(st.Progress.Rows), day(st.Query.Created.In(zone), now.In(zone)))
 	}
-	widths := columnWidths(rows)
-	var text strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			cell = shortened(cell, widths[i])
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		}
-		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return t.Flush()
 }
 
 // rankText says how a query stands to others, where that is not as most do.
@@ -122,25 +102,6 @@ func chunksCell(s *messages.Status) string {
 		cell += " · limit"
 	}
 	return cell
-}
-
-func columnWidths(rows [][]string) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	over := 2*(len(widths)-1) - listWidth
-	for _, width := range widths {
-		over += width
-	}
-	for _, column := range []int{nameColumn, serviceCol} {
-		less := min(max(over, 0), max(widths[column]-leastColumn, 0))
-		widths[column] -= less
-		over -= less
-	}
-	return widths
 }
 
 func shortened(text string, width int) string {

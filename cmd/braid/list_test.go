@@ -18,13 +18,13 @@ func TestAListFitsATerminal(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	err := printList(&out, []*messages.Status{
+	err := printList(&table{to: &out, width: listWidth}, []*messages.Status{
 		row("daily-flow", "usgs-waterdata", 30, 21960, now.Add(-time.Hour)),
 	}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = printList(&out, []*messages.Status{
+	err = printList(&table{to: &out, width: listWidth}, []*messages.Status{
 		row(strings.Repeat("é", 48), "usgs-waterdata", 1000, 14611204, now.AddDate(-1, 0, 0)),
 	}, now)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 
 	"github.com/braidhq/braid/internal/buildinfo"
 	"github.com/braidhq/braid/internal/settings"
@@ -73,7 +74,9 @@ func manual(root *cobra.Command, format string) ([]page, error) {
 		var err error
 		if format == "man" {
 			name += ".1"
+			restore := escape(cmd)
 			err = doc.GenMan(cmd, &doc.GenManHeader{Section: "1", Source: "braid " + buildinfo.Version(), Manual: "Braid", Date: new(time.Unix(0, 0).UTC())}, &text)
+			restore()
 		} else {
 			name += ".md"
 			err = doc.GenMarkdownCustom(cmd, &text, func(link string) string { return strings.ReplaceAll(link, "_", "-") })
@@ -90,4 +93,24 @@ func manual(root *cobra.Command, format string) ([]page, error) {
 		return nil
 	}
 	return pages, walk(root)
+}
+
+// escape writes the texts of a command so that Markdown, through which man pages go, changes nothing of them.
+func escape(cmd *cobra.Command) (restore func()) {
+	long, usages := cmd.Long, map[*pflag.Flag]string{}
+	cmd.Long = inMarkdown(long)
+	each := func(flag *pflag.Flag) {
+		if _, done := usages[flag]; !done {
+			usages[flag] = flag.Usage
+			flag.Usage = markdownEscapes().Replace(strings.ReplaceAll(flag.Usage, "`", ""))
+		}
+	}
+	cmd.NonInheritedFlags().VisitAll(each)
+	cmd.InheritedFlags().VisitAll(each)
+	return func() {
+		cmd.Long = long
+		for flag, text := range usages {
+			flag.Usage = text
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,6 +96,55 @@ func TestMandocHasNothingToSayOfTheManPages(t *testing.T) {
 			t.Errorf("%s: %s", p.name, out)
 		}
 	}
+}
+
+// Markdown takes what stands between two underscores for emphasis, and so the pages lost those of variables.
+func TestEveryVariableOfAHelpTextIsInItsManPage(t *testing.T) {
+	mandoc, err := exec.LookPath("mandoc")
+	if err != nil {
+		mandoc = "cat"
+	}
+	variable := regexp.MustCompile(`BRAID_[A-Z_]+[A-Z]|--set [A-Z]+=\S+`)
+	pages := map[string]string{}
+	all, err := manual(newRoot(), "man")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		pages[p.name] = string(p.text)
+	}
+	everyCommand(newRoot(), func(cmd *cobra.Command) {
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+		wanted := variable.FindAllString(cmd.Long, -1)
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { wanted = append(wanted, variable.FindAllString(flag.Usage, -1)...) })
+		if len(wanted) == 0 {
+			return
+		}
+		render := exec.CommandContext(t.Context(), mandoc) //nolint:gosec // a program that shows a page
+		if mandoc != "cat" {
+			render = exec.CommandContext(t.Context(), mandoc, "-Tascii", "-Owidth=200") //nolint:gosec // likewise
+		}
+		render.Stdin = strings.NewReader(pages[name])
+		out, err := render.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := regexp.MustCompile(".\b").ReplaceAllString(strings.ReplaceAll(string(out), `\-`, "-"), "") // overstruck
+		for _, want := range wanted {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s does not show %s", name, want)
+			}
+		}
+		if strings.Contains(shown, "--set NAME=VALUE") && indentOf(shown, "--set NAME=VALUE") != indentOf(shown, "--set time=FROM/TO") {
+			t.Errorf("%s indents the lines of a list unevenly", name)
+		}
+	})
+}
+
+// indentOf is where a line begins that has the text.
+func indentOf(text, what string) int {
+	before, _, _ := strings.Cut(text, what)
+	return len(before) - strings.LastIndexByte(before, '\n')
 }
 
 // everyCommand walks all that a person can run.

@@ -129,6 +129,16 @@ func perPage(plan *messages.PlanSummary) string {
 // quotaLines tell what a quota allows, whether the plan fits into it, and whose limit is believed.
 func (a *app) quotaLines(q messages.PlanQuota, plan *messages.PlanSummary) []string {
 	window := roughly(q.Window)
+	if q.Limit == 0 && q.Left == nil { // nothing of it is known: one reason says it all
+		text := fmt.Sprintf("%s: how many %s it allows per %s is not known", q.Pool, q.Counts, window)
+		switch {
+		case q.Unknown != "":
+			text += ": " + string(q.Unknown)
+		case q.LeftUnknown != "":
+			text += ": " + string(q.LeftUnknown)
+		}
+		return append([]string{text}, a.keyLines(q, plan)...)
+	}
 	var lines []string
 	switch q.Limit {
 	case 0:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"
@@ -38,6 +39,7 @@ func (k *asked) flags(a *app, cmd *cobra.Command) {
 // queryFlags are those of what is asked, wherever its table goes.
 func (k *asked) queryFlags(cmd *cobra.Command, budget string) {
 	cmd.Flags().BoolVar(&k.full, "full", false, "of a query with since: ask for all once more, and not only for what is younger than what is kept")
+	settings.OnlyFlags(cmd.Flags(), "full")
 	k.spend.flags(cmd.Flags(), budget)
 	k.given.flags(cmd)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +43,7 @@ func (a *app) showQuotas(ctx context.Context, s *session, pool string) error {
 		a.line("none", "no query has spent a quota yet")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := a.table()
 	fmt.Fprintln(table, "POOL\tOF\tLEFT\tHELD BACK\tPER\tSINCE\tNEXT")
 	for _, q := range list.Quotas {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", q.Pool, q.Owner, leftText(q), thousands(q.HoldBack), perText(q), momentOr(q.Since, "-"), momentOr(q.Next, "now"))

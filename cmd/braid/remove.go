@@ -18,17 +18,18 @@ func (a *app) removeCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if status.Query.ID != args[0] {
+				id := status.Query.ID
+				if id != args[0] && args[0] != "latest" {
 					return usage("write the whole id to remove a query: %s", status.Query.ID)
 				}
-				if err := s.Remove(cmd.Context(), args[0]); err != nil {
+				if err := s.Remove(cmd.Context(), id); err != nil {
 					return err
 				}
-				_ = os.Remove(a.targetsFile(args[0])) // nothing is lost when it stays
+				_ = os.Remove(a.targetsFile(id)) // nothing is lost when it stays
 				if a.json {
-					return a.printJSON(map[string]string{"removed": args[0]})
+					return a.printJSON(map[string]string{"removed": id})
 				}
-				_, err = fmt.Fprintf(a.stdout, "removed %s\n", args[0])
+				_, err = fmt.Fprintf(a.stdout, "removed %s\n", id)
 				return err
 			})
 		},

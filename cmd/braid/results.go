@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -55,6 +56,7 @@ there all the same. Parquet and arrow files are marked as partial inside too.
 	a.postgresFlagsOn(flags)
 	flags.BoolVar(&partial, "partial", false, "of a query that is not complete, write what there is")
 	flags.BoolVar(&finalName, "final-name", false, "write a partial table under the name of the finished one")
+	settings.OnlyFlags(flags, "partial", "final-name")
 	return cmd
 }
 

@@ -85,7 +85,7 @@ func first(args []string) string {
 
 func (a *app) resume(ctx context.Context, id string, targets []target, how *goOn, again *query.Resumption) error {
 	started := time.Now()
-	return a.within(ctx, a.embedded.workers, func(s *session) error {
+	return a.withinUp(ctx, a.embedded.workers, func(s *session) error {
 		status, err := s.unfinished(ctx, id)
 		if err != nil {
 			return err

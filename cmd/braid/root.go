@@ -34,6 +34,7 @@ type app struct {
 	config      string
 	dataDir     string
 	server      string
+	following   string // id of the query that this process runs or watches
 	here        string // URL of the braid up of the data directory, where that is the server
 	context     string
 	tokenFile   string
@@ -78,7 +79,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := a.advised(root.ExecuteContext(ctx))
 	code := exitCode(ctx, err)
 	if err != nil {
 		a.json = a.json || slices.Contains(args, "--json") // a wrong flag before it hid it
@@ -130,6 +131,7 @@ quota, keeps what is complete through every interruption, and writes one finishe
 		a.upCommand(), a.workersCommand(), a.submitCommand(), a.watchCommand(), a.contextCommand(), a.configCommand(), a.doctorCommand(), a.manCommand(),
 		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.tokenCommand(), a.versionCommand())
 	a.completions(root)
+	a.fitHelp(root)
 	wrapArgErrors(root)
 	return root
 }
@@ -139,7 +141,7 @@ func wrapArgErrors(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usage("%w; see %s --help", err, cmd.CommandPath())
+				return wrongArgs(cmd, args)
 			}
 			return nil
 		}
@@ -197,6 +199,9 @@ func (a *app) setUp(cmd *cobra.Command) error {
 	}
 	if a.picked.name == "" && (a.picked.from == settings.FromFlag || a.picked.from == settings.FromEnv) {
 		a.server = "" // --context local, whatever the settings file says
+	}
+	if asksNoServer(cmd) {
+		a.server = ""
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
@@ -309,7 +314,7 @@ func (a *app) checkServiceURL() error {
 		return nil
 	}
 	if a.server != "" && a.origins["service-url"] == settings.FromFlag {
-		return usage("--service-url has no effect with --server: give it to the coordinator")
+		return usage("--service-url has no effect on the server of %s: give it to the coordinator", a.serverFrom())
 	}
 	names := a.definitions().Names()
 	for _, name := range slices.Sorted(maps.Keys(a.serviceURL)) {

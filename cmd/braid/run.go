@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
@@ -52,6 +52,9 @@ ends with exit code 75 and prints the command that goes on; --wait waits it out 
 			if err := a.checkEmbedded(); err != nil {
 				return err
 			}
+			if err := a.notBesideUp(cmd.Context(), p); err != nil {
+				return err
+			}
 			if err := a.askPostgres(cmd.Context(), p.targets, p.expected(cmd.Context())); err != nil {
 				return err
 			}
@@ -83,7 +86,9 @@ func (a *app) saveGiven(k *asked, p *prepared) error {
 	return nil
 }
 
-const forever = time.Duration(math.MaxInt64 / 4)
+// forever is how long --wait waits for a quota or a service without anything that completes: longer than any window, and short
+// enough for a query that nobody comes back to.
+const forever = 30 * 24 * time.Hour
 
 // targets finds out before anything is sent where the table is to go, and whether it can.
 func (a *app) targets(q *query.Query, out []string, format string, found *problems) []target {
@@ -181,6 +186,22 @@ func (t *target) check() error {
 	return nil
 }
 
+// notBesideUp refuses to run a query in this process where a braid up has the data directory, and gives the command that asks it.
+func (a *app) notBesideUp(ctx context.Context, p *prepared) error {
+	if a.server != "" {
+		return nil
+	}
+	client, url := a.serverHere(ctx)
+	if client == nil {
+		return nil
+	}
+	submit := "braid submit --watch" + a.whereHint() + " with the same flags"
+	if file := p.query.File; file != "" {
+		submit = "braid submit " + quoteArg(file) + " --watch" + a.whereHint()
+	}
+	return fmt.Errorf("%w: the braid up that serves %s runs its queries\nto give it this one: %s; with another --data-dir this runs beside it", bus.ErrDirInUse, url, submit)
+}
+
 func (a *app) runQuery(ctx context.Context, p *prepared) error {
 	return a.within(ctx, a.embedded.workers, func(s *session) error {
 		if err := a.feed(ctx, s, p); err != nil {
@@ -250,6 +271,7 @@ func (a *app) settle(ctx context.Context, s *session, q *messages.Query) (*messa
 
 // bringHome follows a query to its end and writes its table.
 func (a *app) bringHome(ctx context.Context, s *session, q *messages.Query, targets []target, started time.Time) error {
+	a.following = q.ID
 	status, err := a.settle(ctx, s, q)
 	if err != nil {
 		return err

@@ -94,6 +94,9 @@ func (a *app) inUse(ctx context.Context, err error) error {
 			break
 		}
 	}
+	if url != "" {
+		return fmt.Errorf("%w\n%s; braid submit QUERY%s gives it a query, and all commands on queries ask it; with another --data-dir this runs beside it", err, doing, a.whereHint())
+	}
 	return fmt.Errorf("%w\n%s; braid list, status and cancel%s ask it meanwhile; with another --data-dir this runs beside it", err, doing, a.whereHint())
 }
 
@@ -119,6 +122,17 @@ func (a *app) within(ctx context.Context, workers int, command func(*session) er
 		err = errors.Join(err, fmt.Errorf("close the data directory: %w", closeErr))
 	}
 	return err
+}
+
+// withinUp is within, with the braid up that has the data directory in the place of this process, where there is one.
+func (a *app) withinUp(ctx context.Context, workers int, command func(*session) error) error {
+	if a.server == "" {
+		if client, url := a.serverHere(ctx); client != nil {
+			a.here = url
+			return command(&session{Coordinator: client, app: a})
+		}
+	}
+	return a.within(ctx, workers, command)
 }
 
 // working runs the coordinator and workers of this process while follow does its part, and then lets them finish what

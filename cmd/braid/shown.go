@@ -38,10 +38,13 @@ func (a *app) stateText(q *messages.Query, now time.Time) string {
 		why = "by quota"
 	}
 	who := "a process on this machine"
-	if a.server != "" {
+	if a.server != "" || a.here != "" {
 		who = "the server"
 	}
 	at := q.ResumeAt().Local()
+	if !at.After(now) {
+		return fmt.Sprintf("paused %s; it goes on now", why)
+	}
 	form := "15:04"
 	if !sameDay(at, now.Local()) {
 		form = "2006-01-02 15:04"

@@ -59,7 +59,7 @@ func TestAListSaysWhichQueriesHaveAllRowsThatTheyAskFor(t *testing.T) {
 		"4/4000 ":         row(messages.Interrupted, 4, 100),
 	} {
 		var out strings.Builder
-		if err := printList(&out, []*messages.Status{test}, time.Now()); err != nil {
+		if err := printList(&table{to: &out, width: listWidth}, []*messages.Status{test}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		limited := strings.Contains(want, "limit")

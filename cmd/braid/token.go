@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,7 @@ import (
 type newTokenFlags struct {
 	name, team, role, expires string
 	permissions               []string
-	file                      string
+	file, out                 string
 }
 
 func (a *app) tokenCommand() *cobra.Command {
@@ -42,12 +41,13 @@ func (a *app) tokenNewCommand() *cobra.Command {
 	var f newTokenFlags
 	cmd := &cobra.Command{
 		Use: "new", Short: "Make a token, and show it once", Args: cobra.NoArgs,
-		Long: `Makes a token and prints it on stdout: once, as nothing keeps it. With --file its entry is added to the file, which is made when it
+		Long: `Makes a token and prints it on stdout, or writes it into the file of --out: once, as nothing else keeps it. With --file its entry is added to the file, which is made when it
 is not there; else the entry is printed on stderr.
 
 Roles: reader sees all; submitter also submits queries and changes its own, and those of its team; operator changes everybody's, and
 collects garbage; admin may do everything.`,
 		Example: `  braid token new --name ana --team rivers --role submitter --file tokens.yaml
+  braid token new --name ana --role submitter --file tokens.yaml --out ana.token
   braid token new --name grafana --role reader --expires 90d --file tokens.yaml`,
 		RunE: func(*cobra.Command, []string) error { return a.newToken(f, time.Now()) },
 	}
@@ -58,7 +58,8 @@ collects garbage; admin may do everything.`,
 	flags.StringSliceVar(&f.permissions, "permission", nil, "a permission beside those of the role, such as load:run")
 	flags.StringVar(&f.expires, "expires", "", "when it ends: an age such as 90d, or a day such as 2027-01-31 (default: never)")
 	flags.StringVar(&f.file, "file", "", "file of tokens to which the entry is added")
-	settings.OnlyFlags(flags, "name", "team", "role", "permission", "expires", "file")
+	flags.StringVar(&f.out, "out", "", "write the token into this new file, which its owner alone can read, and not on stdout")
+	settings.OnlyFlags(flags, "name", "team", "role", "permission", "expires", "file", "out")
 	return cmd
 }
 
@@ -77,21 +78,49 @@ func (a *app) newToken(f newTokenFlags, now time.Time) error {
 	if _, err := access.NewRoster([]access.Entry{entry}); err != nil {
 		return usage("%w", err)
 	}
-	if f.file != "" {
-		if err := changeRoster(f.file, true, func(entries []access.Entry) ([]access.Entry, error) { return append(entries, entry), nil }); err != nil {
+	if f.out != "" {
+		if err := saveToken(f.out, token); err != nil {
 			return err
 		}
 	}
+	if f.file != "" {
+		if err := changeRoster(f.file, true, func(entries []access.Entry) ([]access.Entry, error) { return append(entries, entry), nil }); err != nil {
+			if f.out != "" {
+				_ = os.Remove(f.out) // nobody knows this token
+			}
+			return err
+		}
+	}
+	told := token
+	where := "the token follows, and is shown this once"
+	if f.out != "" {
+		told, where = "", "the token is in "+f.out
+	}
 	switch {
 	case a.json:
-		return a.printJSON(map[string]any{"token": token, "id": entry.SHA256.ID(), "name": entry.Name, "team": entry.Team, "role": entry.Role, "sha256": entry.SHA256.String()})
+		return a.printJSON(map[string]any{"token": told, "id": entry.SHA256.ID(), "name": entry.Name, "team": entry.Team, "role": entry.Role, "sha256": entry.SHA256.String()})
 	case f.file != "":
-		fmt.Fprintf(a.stderr, "added    %s (%s) to %s; the token follows, and is shown this once\n", entry.Name, entry.Role, f.file)
+		fmt.Fprintf(a.stderr, "added    %s (%s) to %s; %s\n", entry.Name, entry.Role, f.file, where)
 	default:
-		fmt.Fprintf(a.stderr, "entry    add this to the tokens of the server's file; the token follows, and is shown this once\n%s", entry.Encode())
+		fmt.Fprintf(a.stderr, "entry    add this to the tokens of the server's file; %s\n%s", where, entry.Encode())
 	}
-	fmt.Fprintln(a.stdout, token)
+	if told != "" {
+		fmt.Fprintln(a.stdout, told)
+	}
 	return nil
+}
+
+// saveToken writes a token into a new file for its owner alone.
+func saveToken(path, token string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return usage("--out: %s exists and is not replaced; name another file", path)
+	}
+	if err != nil {
+		return usage("--out: %w", err)
+	}
+	_, err = file.WriteString(token + "\n")
+	return errors.Join(err, file.Close())
 }
 
 func (f newTokenFlags) entry(now time.Time) (access.Entry, error) {
@@ -185,7 +214,7 @@ func (a *app) listTokens(file string, now time.Time) error {
 		a.line("none", "%s has no token; braid token new makes one", file)
 		return nil
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := a.table()
 	fmt.Fprintln(table, "ID\tNAME\tTEAM\tROLE\tALSO\tCREATED\tEXPIRES")
 	for _, t := range tokens {
 		expires := "never"

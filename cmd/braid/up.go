@@ -48,10 +48,7 @@ The address is set as api_listen in the settings file and as BRAID_API_LISTEN: l
   braid up --listen 127.0.0.1:9000 --data-dir ./braid-data --workers 4`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case a.origins["server"] == settings.FromFlag:
-				return usage("braid up is a server itself; leave --server out")
-			case a.embedded.workers == 0 && u.nats == "":
+			if a.embedded.workers == 0 && u.nats == "" {
 				return usage("--workers is 0; use at least 1, or 0 with --nats-listen for workers of other processes")
 			}
 			if err := u.checkTLS(); err != nil {

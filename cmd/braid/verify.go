@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -39,6 +40,7 @@ The exit code is 0 when all is well, and 3 when something is lost, or was found 
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what is lost, and leave the queries as they are")
+	settings.OnlyFlags(cmd.Flags(), "dry-run")
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/braidhq/braid/internal/settings"
+	"github.com/braidhq/braid/pkg/access"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/strictyaml"
@@ -38,6 +39,14 @@ func (a *app) pickContext(cmd *cobra.Command) (picked, error) {
 	switch {
 	case isWithin(cmd, "context"):
 		return p, nil // they mend contexts
+	case asksNoServer(cmd) && (flags.Changed("context") || flags.Changed("server")):
+		name := "server"
+		if flags.Changed("context") {
+			name = "context"
+		}
+		return p, usage("%s asks no server; leave --%s out", cmd.CommandPath(), name)
+	case asksNoServer(cmd):
+		return p, nil
 	case flags.Changed("context") && flags.Changed("server"):
 		return p, usage("--context and --server both say which server to ask; use one of them")
 	case flags.Changed("context"):
@@ -59,6 +68,26 @@ func (a *app) pickContext(cmd *cobra.Command) (picked, error) {
 		err = fmt.Errorf("%w; it is the selected context: braid context select %s selects none", err, thisMachine)
 	}
 	return p, err
+}
+
+// asksNoServer tells whether a command is a server itself, or brings its own: what variables and contexts say of another one is not
+// meant for it.
+func asksNoServer(cmd *cobra.Command) bool {
+	return isWithin(cmd, "up") || isWithin(cmd, "simulator") || isWithin(cmd, "demo")
+}
+
+// serverFrom says who named the server, for messages.
+func (a *app) serverFrom() string {
+	switch a.origins["server"] {
+	case settings.FromEnv:
+		return settings.Variable("server")
+	case settings.FromContext:
+		return "the context " + a.picked.name
+	case settings.FromFile:
+		return "server in the settings file"
+	case settings.FromFlag, settings.FromDefault:
+	}
+	return "--server"
 }
 
 // isWithin tells whether a command is the named one below the root, or one of its own.
@@ -161,6 +190,9 @@ func (a *app) hidden(p picked) func(string) string {
 // client makes a client of the server that was named.
 func (a *app) client() (*braid.Client, error) {
 	if _, err := braid.NewClient(a.server); err != nil {
+		if a.origins["server"] != settings.FromFlag {
+			err = fmt.Errorf("%s: %w", a.serverFrom(), err)
+		}
 		return nil, err // before any credential is read for it
 	}
 	opts, err := a.clientOptions()
@@ -168,4 +200,24 @@ func (a *app) client() (*braid.Client, error) {
 		return nil, err
 	}
 	return braid.NewClient(a.server, opts...)
+}
+
+// advised adds to an error of a server that was named what a person can do about it.
+func (a *app) advised(err error) error {
+	if err == nil || a.server == "" {
+		return err
+	}
+	if own, ok := errors.AsType[*exitError](err); ok && own.said {
+		return err
+	}
+	add := "braid context add NAME --server " + a.server
+	switch {
+	case errors.Is(err, braid.ErrAuthority):
+		return fmt.Errorf("%w\nname the file of the authority's certificate with --ca-file FILE; to keep it: %s --ca-file FILE", err, add)
+	case errors.Is(err, access.ErrUnauthenticated):
+		return fmt.Errorf("%w\ngive a token with --token-file FILE or in %s; to keep it: %s --token-file FILE", err, tokenVariable, add)
+	case errors.Is(err, braid.ErrServer) && a.origins["server"] != settings.FromFlag && a.origins["server"] != "":
+		return fmt.Errorf("%w\nthe server is that of %s; --context %s asks none", err, a.serverFrom(), thisMachine)
+	}
+	return err
 }

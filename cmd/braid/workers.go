@@ -38,7 +38,7 @@ func (a *app) printWorkers(list *messages.WorkerList) error {
 		a.line("none", "no worker is there; queries wait until one is")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := a.table()
 	fmt.Fprintln(table, "WORKER\tHOST\tVERSION\tCHUNKS\tUP\tSEEN")
 	for _, w := range list.Workers {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",

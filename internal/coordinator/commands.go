@@ -169,8 +169,11 @@ func (c *Coordinator) Cancel(ctx context.Context, id string) (*messages.Query, e
 		if err != nil {
 			return nil, err
 		}
-		if q.State == messages.Complete || q.State == messages.Cancelled {
-			return q, fmt.Errorf("cancel %s: %w: it is %s", id, query.ErrState, q.State)
+		switch { // how a query ended stays as it is
+		case q.State == messages.Failed:
+			return q, fmt.Errorf("cancel %s: %w: it has failed already; nothing runs", id, query.ErrState)
+		case !q.State.Active() && q.State != messages.Interrupted:
+			return q, fmt.Errorf("cancel %s: %w: it is %s already; nothing runs", id, query.ErrState, q.State)
 		}
 		q.State, q.Updated = messages.Cancelled, c.ports.Now()
 		q.Stop = &messages.Stop{Kind: messages.StopCancelled, Reason: "cancelled on request", At: q.Updated}
@@ -247,9 +250,15 @@ func (c *Coordinator) interrupt(ctx context.Context, id, kind, reason string) er
 	}
 }
 
-// Find gives the query whose id is, or begins with, prefix; an empty prefix the newest query. Errors wrap
+// latest stands for the newest query where an id is asked for.
+const latest = "latest"
+
+// Find gives the query whose id is, or begins with, prefix; an empty prefix, or latest, the newest query. Errors wrap
 // messages.ErrNotFound or query.ErrAmbiguous.
 func (c *Coordinator) Find(ctx context.Context, prefix string) (*messages.Query, error) {
+	if prefix == latest {
+		prefix = ""
+	}
 	if prefix != "" {
 		q, _, err := c.ports.Queries.LoadQuery(ctx, prefix)
 		if err == nil {

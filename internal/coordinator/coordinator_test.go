@@ -246,6 +246,15 @@ func TestAQueryThatCanNeverGoOnFailsWithTheReason(t *testing.T) {
 	if !strings.Contains(now.Stop.Reason, "plan differs") || now.Stop.Hint == "" {
 		t.Errorf("stopped because of %+v", now.Stop)
 	}
+	if _, err := c.Cancel(t.Context(), q.ID); !errors.Is(err, query.ErrState) {
+		t.Errorf("cancel of a failed query gave %v, want ErrState", err)
+	}
+	if kept := r.settles(q.ID, 1, messages.Failed); kept.Stop.Reason != now.Stop.Reason {
+		t.Errorf("after a cancel it ended by %+v", kept.Stop)
+	}
+	if newest, err := c.Find(t.Context(), "latest"); err != nil || newest.ID != q.ID {
+		t.Errorf("latest is %+v, %v", newest, err)
+	}
 }
 
 func TestTheLowestNumberThatAnActiveQueryAsksForIsTheServices(t *testing.T) {

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -79,8 +80,18 @@ func (c *Client) broken(ctx context.Context, err error) error {
 		return fmt.Errorf("%w at %s: %w", ErrServer, c.base, cause)
 	case cause != nil:
 		return cause
+	case isAs[x509.UnknownAuthorityError](err):
+		return fmt.Errorf("%w at %s: %w", ErrServer, c.base, ErrAuthority)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("no coordinator at %s: is it running? %w: %w", c.base, ErrServer, err)
 	}
 	return fmt.Errorf("%w at %s: %w", ErrServer, c.base, err)
+}
+
+// ErrAuthority says that nobody whom this machine trusts has signed a server's certificate; WithCA names who is to be trusted.
+var ErrAuthority = errors.New("its certificate is signed by an authority that is not known here")
+
+func isAs[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
 }
