@@ -163,7 +163,7 @@ type QuotaStanding struct {
 	Model    string    `json:"model"`
 	Since    time.Time `json:"since,omitzero"` // the oldest spend that counts
 	Next     time.Time `json:"next,omitzero"`  // when the next request is allowed, unless that is now
-	Reset    time.Time `json:"reset,omitzero"`      // when units come back, where the service has named that time
+	Reset    time.Time `json:"reset,omitzero"` // when units come back, where the service has named that time
 	Updated  time.Time `json:"updated"`
 }
 
