@@ -81,7 +81,6 @@ func standIns() []standIn {
 		{"make help", "", "it lists what stands in the Makefile"},
 		{"make test*", "", recursion},
 		{"make check", "", recursion},
-		{"make race", "", recursion},
 		{"make build", `mkdir -p dist && ln -sf "$BIN"/* dist/`, built},
 		{"make chaos", "", "half an hour; CI has its own run of it"},
 		{"go test *", "", recursion},
