@@ -23,7 +23,7 @@ export function Login({ onDone }) {
 				return;
 			}
 			const problem = await response.json().catch(() => ({}));
-			setError(response.status === 401 ? `The server does not know this token. ${problem.detail ?? ""}` : problem.detail ?? `The server answered ${response.status}.`);
+			setError(refusal(response.status, problem.detail));
 		} catch {
 			reached(false);
 			setError("The server does not answer.");
@@ -36,4 +36,13 @@ export function Login({ onDone }) {
 		<form onSubmit=${submit}><label>Token <input ref=${input} type="password" name="token" autocomplete="current-password" required aria-invalid=${error ? "true" : "false"} aria-describedby="login-error" /></label>
 		<button type="submit" class="primary" disabled=${busy}>${busy ? "…" : "Log in"}</button></form>
 		<div id="login-error" role="alert">${error && html`<div class="box error">${error}</div>`}</div></section>`;
+}
+
+// refusal says why nobody was let in. A token that has expired is one that the server knows.
+function refusal(status, detail = "") {
+	const why = detail.replace(/^not authenticated: /, "");
+	if (status !== 401) {
+		return detail || `The server answered ${status}.`;
+	}
+	return /expired/.test(why) ? `${why.charAt(0).toUpperCase()}${why.slice(1)}. Ask for a new one.` : `The server does not know this token. ${why}`;
 }

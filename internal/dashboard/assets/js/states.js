@@ -45,7 +45,7 @@ export const settled = (query) => !active(query.state) && !resumesByItself(query
 
 const kinds = {
 	quota: "The quota is used up",
-	service: "The service is away",
+	service: "Interrupted by the service",
 	store_full: "The message store is full",
 	allowance: "The budget of requests is spent",
 	handed_back: "The work was handed back",

@@ -73,6 +73,9 @@ function Plan({ plan }) {
 		${plan.first_url && html`<h3>First request</h3><pre class="url" tabindex="0">${plan.method ? plan.method + " " : ""}${plan.first_url}</pre>`}</section>`;
 }
 
+// quoted is one word of a shell.
+const quoted = (word) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
 const blank = { text: "", name: "query.yaml", files: {} };
 
 // draft outlives the form, not the page: what was written is there again behind a login, or a look elsewhere.
@@ -161,5 +164,5 @@ export function Submit({ may }) {
 			${!may.submit && html`<p class="muted">${may.reason}</p>`}
 		</form>
 		${plan && html`<${Plan} plan=${plan} />`}
-		<p class="muted">From a terminal: <${Command} line=${`braid run query.yaml --server ${location.origin}`} /></p>`;
+		<p class="muted">From a terminal: <${Command} line=${`braid run ${quoted(name || blank.name)} --server ${location.origin}`} /></p>`;
 }
