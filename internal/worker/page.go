@@ -157,7 +157,11 @@ func (c *chunk) fetch(ctx context.Context, at service.Walk, try int) (service.Pa
 		err = answer
 	}
 	if answer != nil {
-		answer.Message = messages.Text(answer.Message)
+		if text := messages.Text(answer.Message); text != answer.Message {
+			own := *answer // an adapter may give the same error to several calls
+			own.Message = text
+			answer, err = &own, &own
+		}
 		record.Class, record.Status = string(answer.Class), answer.Status
 	}
 	c.w.recorder.add(c.item, record)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
@@ -24,10 +25,14 @@ func TestASubmissionWithAKeyIsSentOnceMoreWhenTheConnectionBreaks(t *testing.T) 
 		"refused": {0, "idempotency-key-reused", 1, query.ErrKeyReused}, "not ready": {0, contract.NotReady, 1, braid.ErrServer},
 	} {
 		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
 			var keys []string
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
 				keys = append(keys, r.Header.Get("Idempotency-Key"))
-				if len(keys) <= c.breaks {
+				breaks := len(keys) <= c.breaks
+				mu.Unlock()
+				if breaks {
 					panic(http.ErrAbortHandler)
 				}
 				if c.slug != "" {
