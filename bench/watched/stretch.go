@@ -119,7 +119,8 @@ func (c config) start(ctx context.Context, id, address string) (*clients, error)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-address", address, "-query", id, "-clients", strconv.Itoa(c.clients), "-requests", strconv.Itoa(c.rate))
+	// In life the clients are on other machines: here they give way to what is measured.
+	cmd := exec.CommandContext(ctx, "nice", "-n", "19", self, "-address", address, "-query", id, "-clients", strconv.Itoa(c.clients), "-requests", strconv.Itoa(c.rate))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
