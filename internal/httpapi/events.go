@@ -50,7 +50,7 @@ type watchInput struct {
 
 func (a *api) routeEvents() {
 	one := a.operation("watch-query", http.MethodGet, eventsPath, "Follow a query by server-sent events")
-	one.Description = "Each event `status` has the query with its progress: at once, and then at each change, at most four a second; a change of state or run is always told. " +
+	one.Description = "Each event `status` has the query with its progress: at once, and then at each change, at most four a second, and fewer where hundreds follow; a change of state or run is always told. " +
 		"`removed` says that the query is gone. `end` is the last event of a query that has settled; the stream then ends, and who asks again with its id gets 204."
 	a.describeEvents(&one)
 	one.Responses["204"] = &huma.Response{Description: "The query has settled, and the last event was seen"}

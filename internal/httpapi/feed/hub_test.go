@@ -186,6 +186,44 @@ func TestTheNewestStatusWinsAndNoChangeOfStateIsPassedOver(t *testing.T) {
 	})
 }
 
+func TestWhereHundredsReadProgressIsToldLessOftenButNoChangeOfStateLater(t *testing.T) {
+	run(t, func(t *testing.T, h *Hub, s *store) {
+		s.record("q1", messages.Running, 1)
+		readers := make([]*Subscription, 500)
+		for i := range readers {
+			readers[i] = h.Query("q1", Mark{})
+			defer readers[i].Close()
+			wantTaken(t, readers[i], "q1 running 0", false)
+		}
+		took := 0
+		for i := range 1000 { // ten seconds
+			s.progress("q1", i+1)
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			events, _ := readers[0].Take()
+			took += len(events)
+		}
+		if took < 8 || took > 11 {
+			t.Errorf("one of 500 readers took %d events in ten seconds, want about ten", took)
+		}
+		s.record("q1", messages.Interrupted, 1)
+		time.Sleep(Gap)
+		wantTaken(t, readers[0], "q1 interrupted 1000, end q1", true)
+		for _, r := range readers[10:] {
+			r.Close()
+			r.Close()
+		}
+		s.record("q1", messages.Running, 2)
+		again := h.Query("q1", Mark{})
+		defer again.Close()
+		time.Sleep(Gap)
+		again.Take()
+		s.progress("q1", 2000)
+		time.Sleep(Gap)
+		wantTaken(t, again, "q1 running 2000", false)
+	})
+}
+
 func TestNoQueryIsToldOfMoreThanFourTimesASecond(t *testing.T) {
 	run(t, func(t *testing.T, h *Hub, s *store) {
 		s.record("q1", messages.Running, 1)

@@ -15,11 +15,11 @@ type standing struct {
 	progress *messages.Progress
 	revision struct{ record, progress uint64 }
 
-	latest  *Event   // nil: nothing was told yet
-	end     *Event   // the one that goes with latest; nil: nobody was told it
-	recent  []*Event // the last ones, with the latest, in their order
-	pending []*Event // what waits for its turn; all but the last are kept
-	due     time.Time
+	latest  *Event    // nil: nothing was told yet
+	end     *Event    // the one that goes with latest; nil: nobody was told it
+	recent  []*Event  // the last ones, with the latest, in their order
+	pending []*Event  // what waits for its turn; all but the last are kept
+	told    time.Time // when the last event was
 	readers map[*Subscription]struct{}
 }
 

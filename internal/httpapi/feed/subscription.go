@@ -19,12 +19,14 @@ type Subscription struct {
 	first   []*Event // to be taken before all others
 	through uint64   // number up to which nothing is passed over: it is sent again
 	over    bool
+	closed  bool
 }
 
 // Query makes a reader of one query, whose whole id is given. It begins behind mark, or with how the query stands.
 func (h *Hub) Query(id string, mark Mark) *Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.reading++
 	r := &Subscription{hub: h, query: h.standingOf(id), mark: mark, signal: make(chan struct{}, 1)}
 	r.query.readers[r] = struct{}{}
 	r.place()
@@ -35,6 +37,7 @@ func (h *Hub) Query(id string, mark Mark) *Subscription {
 func (h *Hub) All(mark Mark) *Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.reading++
 	r := &Subscription{hub: h, mark: mark, signal: make(chan struct{}, 1)}
 	h.readers[r] = struct{}{}
 	r.place()
@@ -46,6 +49,11 @@ func (r *Subscription) Close() {
 	h := r.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.closed = true
+	h.reading--
 	if r.query == nil {
 		delete(h.readers, r)
 		return
