@@ -10,6 +10,7 @@ import (
 )
 
 func TestACancelTakesEverythingBackAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	spec := sites(40)
@@ -43,6 +44,7 @@ func TestACancelTakesEverythingBackAtOnce(t *testing.T) {
 }
 
 func TestACancelledQueryCanBeResumed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	q := r.submit(c, sites(4))
@@ -55,6 +57,7 @@ func TestACancelledQueryCanBeResumed(t *testing.T) {
 }
 
 func TestAnActiveQueryIsNotRemoved(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	q := r.submit(c, sites(4))

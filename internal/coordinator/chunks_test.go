@@ -56,6 +56,7 @@ func listed(t *testing.T, c *coordinator.Coordinator, id string, state messages.
 
 // The pages of a list are the list: no position is missing, or there twice, wherever pages end.
 func TestThePagesOfAListAreAllPositions(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	r.work(testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
 		switch names := sitesOf(call); {
@@ -102,6 +103,7 @@ func TestThePagesOfAListAreAllPositions(t *testing.T) {
 }
 
 func TestAChunkTellsItsPagesAttemptsAndInterruptions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.work(testkit.NewScript(always))
 	q := r.finished(r.lead(), 2)
@@ -159,6 +161,7 @@ func TestAChunkTellsItsPagesAttemptsAndInterruptions(t *testing.T) {
 }
 
 func TestASplitChunkNamesItsChildren(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	r.work(testkit.NewScript(narrow(3)))
 	q := r.submit(r.lead(), depths(8, 2))
@@ -196,6 +199,7 @@ func TestASplitChunkNamesItsChildren(t *testing.T) {
 }
 
 func TestAChunkWithoutAResultTellsTheRequestsThatItTook(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	q := r.submit(r.onlooker(), sites(2))
 	for i := range 3 {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestASubmittedQueryIsRunToItsEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	script := testkit.NewScript(always)
@@ -37,6 +38,7 @@ func TestASubmittedQueryIsRunToItsEnd(t *testing.T) {
 }
 
 func TestAQueryThatCannotBeRunLeavesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	wrong := sites(3)
@@ -54,6 +56,7 @@ func TestAQueryThatCannotBeRunLeavesNothing(t *testing.T) {
 }
 
 func TestTheLowestNumberThatAnActiveQueryAsksForIsTheServices(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c", r.bus, nil)
 	slots := func() int {
@@ -85,6 +88,7 @@ func TestTheLowestNumberThatAnActiveQueryAsksForIsTheServices(t *testing.T) {
 }
 
 func TestParkLeavesNothingThatGoesOnByItself(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil) // it does not lead: nothing changes by itself
 	running, waiting, ended := r.submit(c, sites(3)), r.submit(c, sites(3)), r.submit(c, sites(3))
@@ -138,6 +142,7 @@ func TestItemsThatTheQueueHasLostAreQueuedAgain(t *testing.T) {
 }
 
 func TestQueriesAreFoundByTheirFirstLetters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	if _, err := c.Find(t.Context(), ""); !errors.Is(err, messages.ErrNotFound) {

@@ -162,6 +162,7 @@ func TestAfterAFailureNothingBehindItIsBegun(t *testing.T) {
 }
 
 func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
+	t.Parallel()
 	for _, rule := range []query.OnFailure{query.FailureFinish, query.FailureStop} {
 		t.Run(string(rule), func(t *testing.T) { severalFail(t, rule) })
 	}
@@ -225,6 +226,7 @@ func severalFail(t *testing.T, rule query.OnFailure) {
 }
 
 func TestAFailureOutranksAnInterruption(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	var once sync.Once
@@ -250,6 +252,7 @@ func TestAFailureOutranksAnInterruption(t *testing.T) {
 }
 
 func TestWrongCredentialsStopAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	script := testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {

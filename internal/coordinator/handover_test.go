@@ -11,6 +11,7 @@ import (
 )
 
 func TestANewCoordinatorGoesOnWhereTheLastOneStood(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first := r.coordinator("c1", r.bus, nil)
 	running := testkit.Run(t, first.Run)
@@ -40,6 +41,7 @@ func TestANewCoordinatorGoesOnWhereTheLastOneStood(t *testing.T) {
 }
 
 func TestAStandbyTakesOverFromALeaderThatStops(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first, second := r.coordinator("c1", r.bus, nil), r.coordinator("c2", r.bus, nil)
 	leading := testkit.Run(t, first.Run)

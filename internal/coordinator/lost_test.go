@@ -34,6 +34,7 @@ func (b between) SaveProgress(ctx context.Context, p *messages.Progress) error {
 
 // Whoever looks too, while what was lost is told and not yet counted anew, tells nothing, and leaves a query alone that was resumed.
 func TestALossIsToldOnceByWhomever(t *testing.T) {
+	t.Parallel()
 	for name, resumed := range map[string]bool{"looked at again": false, "resumed and looked at again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +75,7 @@ func TestALossIsToldOnceByWhomever(t *testing.T) {
 }
 
 func TestALostResultIsFetchedAgainAndNothingElse(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(r *rig, subject string){
 		"gone": func(r *rig, subject string) { r.purge("RESULTS", subject) },
 		"changed": func(r *rig, subject string) {
@@ -94,6 +96,7 @@ func TestALostResultIsFetchedAgainAndNothingElse(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			c := r.lead()
 			script := testkit.NewScript(always)

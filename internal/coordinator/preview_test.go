@@ -27,6 +27,7 @@ func cells(p *messages.Preview) [][]string {
 }
 
 func TestAPreviewIsTheFirstRowsInPositionOrder(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.work(testkit.NewScript(always))
 	q := r.finished(r.lead(), 3)
@@ -64,6 +65,7 @@ func TestAPreviewIsTheFirstRowsInPositionOrder(t *testing.T) {
 }
 
 func TestAPreviewHasTheColumnsOfTheTable(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.definitions.change(rivers + "    finalize: [{rename: {n: number}}, {add: {source: gauge}}, {sort: [number]}, {limit: 2}]\n")
 	r.work(testkit.NewScript(always))
@@ -82,6 +84,7 @@ func TestAPreviewHasTheColumnsOfTheTable(t *testing.T) {
 }
 
 func TestAPreviewOfNothingHasTheDeclaredColumns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.onlooker()
 	q := r.submit(c, sites(3))

@@ -110,6 +110,7 @@ func TestAShortQuotaPauseIsWaitedOutByItself(t *testing.T) {
 }
 
 func TestALongQuotaPauseIsLeftToPeople(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -124,6 +125,7 @@ func TestALongQuotaPauseIsLeftToPeople(t *testing.T) {
 }
 
 func TestAQueryThatWaitsCanBeInterrupted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -145,6 +147,7 @@ func TestAQueryThatWaitsCanBeInterrupted(t *testing.T) {
 }
 
 func TestAResumeRefusesAnotherPlan(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	q := r.submit(c, sites(4)) // no worker: it stays running
@@ -165,6 +168,7 @@ func TestAResumeRefusesAnotherPlan(t *testing.T) {
 }
 
 func TestAQueryThatCanNeverGoOnFailsWithTheReason(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("later", r.bus, nil)
 	q := r.submit(c, sites(4))
@@ -186,6 +190,7 @@ func TestAQueryThatCanNeverGoOnFailsWithTheReason(t *testing.T) {
 }
 
 func TestARunningQueryKeepsItsDefinition(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	q := r.submit(c, sites(4))

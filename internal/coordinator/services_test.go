@@ -11,6 +11,7 @@ import (
 )
 
 func TestAServiceTellsItsSlotsGateAndQueries(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	h := hold("s00")
 	r.work(h.adapter)
@@ -49,6 +50,7 @@ func TestAServiceTellsItsSlotsGateAndQueries(t *testing.T) {
 }
 
 func TestAGateThatIsOpenAgainIsNotShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	now := time.Now()
 	was := &messages.Gate{V: 1, Service: "rivers", Until: now.Add(-time.Second), Status: 429, Reason: "over", Worker: "w1", At: now.Add(-time.Minute)}
@@ -68,6 +70,7 @@ func TestAGateThatIsOpenAgainIsNotShown(t *testing.T) {
 }
 
 func TestServicesAreThoseDefinedAndThoseUsed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	err := r.bus.UpdateService(t.Context(), "lakes", func(*messages.Service) *messages.Service {
 		return &messages.Service{V: 1, Name: "lakes", Slots: 2, LeaseTTL: time.Second}
@@ -82,6 +85,7 @@ func TestServicesAreThoseDefinedAndThoseUsed(t *testing.T) {
 }
 
 func TestABreakersQueryIsShownWithItsService(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.onlooker()
 	tripped := r.submit(c, sites(1))
@@ -101,6 +105,7 @@ func TestABreakersQueryIsShownWithItsService(t *testing.T) {
 }
 
 func TestWorkersAreListedByName(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.onlooker()
 	list, err := c.Workers(t.Context())

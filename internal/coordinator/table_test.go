@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheTableDoesNotDependOnTheOrderOfResults(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	var mu sync.Mutex
@@ -53,6 +54,7 @@ func TestTheTableDoesNotDependOnTheOrderOfResults(t *testing.T) {
 }
 
 func TestAnUnfinishedTableIsGivenOnlyWhenAskedFor(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	h := hold("s01")

@@ -52,6 +52,7 @@ func (r *rig) shows(c *coordinator.Coordinator, id string, bins int, want messag
 }
 
 func TestAQueryIsWatchedWhileItRunsByACoordinatorThatDoesNotLead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	h := hold("s02", "s03")
 	r.work(h.adapter)
@@ -79,6 +80,7 @@ func TestAQueryIsWatchedWhileItRunsByACoordinatorThatDoesNotLead(t *testing.T) {
 }
 
 func TestAGridOfAPartNamesItsPositions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.onlooker()
 	q := r.submit(c, sites(10))
@@ -89,6 +91,7 @@ func TestAGridOfAPartNamesItsPositions(t *testing.T) {
 }
 
 func TestWhatIsOutOfBoundsIsRefusedByName(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.onlooker()
 	q := r.submit(c, sites(3))
@@ -148,6 +151,7 @@ func TestWhatIsOutOfBoundsIsRefusedByName(t *testing.T) {
 }
 
 func TestFailuresThatAreTriedAgainEndRight(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var mended atomic.Bool
 	r.work(testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
@@ -186,6 +190,7 @@ func TestFailuresThatAreTriedAgainEndRight(t *testing.T) {
 }
 
 func TestALostResultIsPendingForThoseWhoWatch(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"gone", "flipped", "no header"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -229,6 +234,7 @@ func (r *rig) with(edit func(*coordinator.Ports)) *coordinator.Coordinator {
 }
 
 func TestQueriesThatNobodyWatchesAreGivenUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var ahead atomic.Int64
 	c := r.clocked(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
@@ -292,6 +298,7 @@ func (w *waiting) TrackResults(ctx context.Context, query string, on func(*messa
 }
 
 func TestAnAnswerDoesNotWaitForWhatIsRead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.work(testkit.NewScript(always))
 	q := r.finished(r.lead(), 3)
