@@ -223,6 +223,7 @@ func TestWhereHundredsReadProgressIsToldLessOftenButNoChangeOfStateLater(t *test
 		again := h.Query("q1", Mark{})
 		defer again.Close()
 		time.Sleep(Gap)
+		synctest.Wait() // what is told at this very instant is told before
 		again.Take()
 		s.progress("q1", 2000)
 		time.Sleep(Gap)
