@@ -17,7 +17,7 @@ func (a *app) cancelCommand() *cobra.Command {
 					return err
 				}
 				if a.json {
-					return a.printJSON(q)
+					return a.printJSON(map[string]any{"query": q})
 				}
 				if _, err := fmt.Fprintf(a.stdout, "cancelled %s\n", q.ID); err != nil {
 					return err

@@ -158,7 +158,7 @@ func (a *app) contextListCommand() *cobra.Command {
 				all = append(all, a.shownContext(name))
 			}
 			if a.json {
-				return a.printJSON(all)
+				return a.printJSON(map[string]any{"contexts": all})
 			}
 			table := a.table()
 			fmt.Fprintln(table, "  NAME\tSERVER")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,14 +38,6 @@ type summary struct {
 	CoverageFile string   `json:"coverage_file,omitempty"`
 	ManifestFile string   `json:"manifest_file,omitempty"`
 	Broken       []string `json:"broken_rules,omitempty"` // of verify
-}
-
-func (a *app) printJSON(v any) error {
-	a.jsonTold = true
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false) // URLs stay as they are
-	return enc.Encode(v)
 }
 
 // sum tells how a query stands at the end: with --json on stdout, and with --progress json on stderr too.

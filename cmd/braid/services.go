@@ -50,12 +50,12 @@ func (a *app) servicesListCommand() *cobra.Command {
 		Use: "list", Short: "List the services that queries can ask", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		Example: "  braid services list",
 		RunE: func(*cobra.Command, []string) error {
-			var all []listedService
+			all := []listedService{}
 			for _, name := range a.definitions().Names() {
 				all = append(all, a.listedService(name))
 			}
 			if a.json {
-				return a.printJSON(all)
+				return a.printJSON(map[string]any{"services": all})
 			}
 			for i, s := range all {
 				if i > 0 {
@@ -139,7 +139,7 @@ func (a *app) servicesCheckCommand() *cobra.Command {
 				checked = append(checked, one)
 			}
 			if a.json {
-				if err := a.printJSON(checked); err != nil {
+				if err := a.printJSON(map[string]any{"files": checked}); err != nil {
 					return err
 				}
 			} else {

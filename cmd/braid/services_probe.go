@@ -146,7 +146,7 @@ func (*app) settingsOf(c *service.Collection, set []string, used map[string]bool
 }
 
 func (a *app) probeAll(cmd *cobra.Command, probes []braid.Probe) error {
-	var reports []*braid.ProbeReport
+	reports := []*braid.ProbeReport{}
 	var worst error
 	for _, probe := range probes {
 		report, err := probe.Run(cmd.Context())
@@ -167,7 +167,7 @@ func (a *app) probeAll(cmd *cobra.Command, probes []braid.Probe) error {
 		}
 	}
 	if a.json {
-		if err := a.printJSON(reports); err != nil {
+		if err := a.printJSON(map[string]any{"collections": reports}); err != nil {
 			return err
 		}
 	}

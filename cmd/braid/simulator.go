@@ -70,9 +70,9 @@ func (a *app) printServing(base string) error {
 		_, err := fmt.Fprintf(a.stdout, "%s%s\n", base, simulator.WaterDataBase)
 		return err
 	}
-	services := map[string]string{}
+	var services []map[string]string
 	for _, service := range simulator.Services() {
-		services[service.Name] = base + service.Base
+		services = append(services, map[string]string{"name": service.Name, "url": base + service.Base})
 	}
 	return a.printJSON(map[string]any{"services": services, "counters": base + "/_simulator/counters"})
 }

@@ -105,7 +105,7 @@ func (a *app) submit(ctx context.Context, s *session, p *prepared, key string, w
 		return p.place(err)
 	}
 	if !watch && a.json {
-		if err := a.printJSON(q); err != nil {
+		if err := a.printJSON(map[string]any{"query": q}); err != nil {
 			return err
 		}
 	} else if !a.json {
