@@ -14,6 +14,7 @@ import (
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 func (a *app) contextCommand() *cobra.Command {
@@ -54,10 +55,12 @@ func (a *app) shownContext(name string) shownContext {
 		c.Problem = err.Error()
 		return c
 	}
-	c.Server, c.TokenFile, c.CAFile = file.Text("server"), file.Text("token_file"), file.Text("ca_file")
-	if c.Server == "" {
-		c.Problem = "it names no server"
+	server := file.Text("server")
+	if _, err := braid.NewClient(server); err != nil {
+		c.Problem = "server: " + err.Error() // which may have a password in it
+		return c
 	}
+	c.Server, c.TokenFile, c.CAFile = server, messages.Text(file.Text("token_file")), messages.Text(file.Text("ca_file"))
 	return c
 }
 
@@ -105,8 +108,12 @@ func (a *app) addContext(name string, replace bool) error {
 	if _, err := braid.NewClient(a.server); err != nil {
 		return usage("--server: %w", err)
 	}
-	if _, err := os.Stat(path); err == nil && !replace {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && !replace:
 		return usage("there is a context %s already; --replace writes it anew", name)
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return usage("the context %s is a link: change the file that it leads to, or remove the link by braid context rm %s first", name, name)
 	}
 	lines := []string{fmt.Sprintf("server: %q\n", a.server)}
 	for _, file := range []struct{ key, path string }{{"token_file", a.tokenFile}, {"ca_file", a.caFile}} {
@@ -269,7 +276,7 @@ func (a *app) contextRemoveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(path); err != nil {
+			if _, err := os.Lstat(path); err != nil {
 				_, err := a.readContext(args[0])
 				return err
 			}

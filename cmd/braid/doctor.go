@@ -155,6 +155,12 @@ func (a *app) checkContexts() check {
 	}
 	for _, name := range names {
 		shown := a.shownContext(name)
+		if path, err := a.contextFile(name); err == nil && shown.Problem == "" {
+			if mode, open := changedByOthers(path); open {
+				c.Status, c.Text, c.Why = doubtful, fmt.Sprintf("%s: others can change %s (mode %04o)", name, path, mode), "they can have its token sent elsewhere"
+				c.Cure = "chmod 600 " + quoteArg(path)
+			}
+		}
 		switch {
 		case shown.Problem != "":
 			c.Status, c.Text = broken, name+": "+shown.Problem

@@ -262,7 +262,7 @@ func (a *app) settingsFile(cmd *cobra.Command) (*settings.File, error) {
 		}
 		path = filepath.Join(dir, "config.yaml")
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil, nil
 	}
