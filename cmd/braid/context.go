@@ -26,7 +26,8 @@ that it is known by. Commands use the context that --context or BRAID_CONTEXT na
 --server or --data-dir uses none.
 
 A context is a file NAME.yaml in braid/contexts in the user's config folder. The token stays in a file of its own.`,
-		Example: `  braid context add lab --server https://braid.example.org --token-file ~/.config/braid/lab.token
+		Example: `  braid context add lab --server https://braid.example.org \
+    --token-file ~/.config/braid/lab.token
   braid context select lab
   braid list
   braid context select local`,
@@ -68,7 +69,8 @@ func (a *app) contextAddCommand() *cobra.Command {
 	var replace, selected bool
 	cmd := &cobra.Command{
 		Use: "add NAME --server URL", Short: "Keep a server under a name", Args: cobra.ExactArgs(1),
-		Example: `  braid context add lab --server https://braid.example.org --token-file lab.token
+		Example: `  braid context add lab --server https://braid.example.org \
+    --token-file lab.token
   braid context add here --server http://127.0.0.1:8080 --select`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.addContext(args[0], replace); err != nil {

@@ -17,7 +17,8 @@ func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List queries, the newest first", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		Example: `  braid list
-  braid list --json | jq -r '.queries[] | select(.query.state == "interrupted") | .query.id'`,
+  braid list --json |
+    jq -r '.queries[] | select(.query.state == "interrupted") | .query.id'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
 				all, err := s.listed(cmd.Context())

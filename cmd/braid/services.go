@@ -195,7 +195,7 @@ func (a *app) servicesShowCommand() *cobra.Command {
 	var collection string
 	var live bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show the definition that is in use, or with --collection what can be asked", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show the definition in use, or of a collection what can be asked", Args: cobra.ExactArgs(1),
 		Example: `  braid services show usgs-waterdata
   braid services show usgs-waterdata --collection daily
   braid services show usgs-waterdata --live`,

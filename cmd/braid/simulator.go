@@ -17,7 +17,7 @@ func (a *app) simulatorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "simulator",
 		Example: "  braid simulator --quota 20 --window 1m",
-		Short:   "Serve fakes of the built-in services on loopback, to try queries without the real ones",
+		Short:   "Serve fakes of the built-in services on loopback, to try queries",
 		Long: `Serves fakes of USGS Water Data, NGWMN, NWDC and a generic open-data service until it is interrupted, with quota, latency
 and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.
 
