@@ -141,7 +141,7 @@ func (a *app) because(q *messages.Query) int {
 		a.line("paused", "%s", failureText(stop))
 	case stoppedForQuota(q):
 		a.line("paused", "the quota of %s is used up: %s", q.Service, failureText(stop))
-	case strings.HasPrefix(stop.Reason, "chunk "): // the service answers others
+	case strings.HasPrefix(stop.Reason, "chunk "), q.GaveUp(): // the service answers others
 		a.line("paused", "%s", stop.Reason)
 	default:
 		a.line("paused", "%s was interrupted: %s", q.Service, failureText(stop))
@@ -195,7 +195,7 @@ func (a *app) nextSteps(q *messages.Query) []step {
 		if q.ResumesByItself() {
 			return nil
 		}
-		if q.Stop != nil && q.Stop.Kind == messages.StopBreaker && q.Stop.Hint != "" {
+		if q.Stop != nil && (q.Stop.Kind == messages.StopBreaker || q.GaveUp()) && q.Stop.Hint != "" {
 			return []step{{"do", q.Stop.Hint}, {"continue", resume}}
 		}
 		if q.Stop != nil && q.Stop.Kind == messages.StopBudget {
