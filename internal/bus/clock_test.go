@@ -39,7 +39,7 @@ func TestTimeGoesOnWithoutTheServer(t *testing.T) {
 
 func TestTheDriftOfThisMachinesClockIsAskedForAnew(t *testing.T) {
 	b := testkit.Bus(t)
-	b.Mistake(time.Hour) // what was reckoned before counts for nothing
+	b.Mistake(time.Hour)                                                               // what was reckoned before counts for nothing
 	if before, err := b.Drift(t.Context()); err != nil || before.Abs() > time.Second { // one machine
 		t.Errorf("it is %s, %v", before, err)
 	}
