@@ -51,13 +51,18 @@ type Run struct {
 	Approval    *Approval `json:"approval,omitempty"` // in PROD
 	State       State     `json:"state"`
 	Stage       int       `json:"stage"` // index of the one that is under way
-	Slots       int       `json:"slots"` // its concurrency now
+	StageSince  time.Time `json:"stage_since,omitzero"`
+	StageFrom   int       `json:"stage_from,omitempty"` // executions that had a record when the stage began
+	Slots       int       `json:"slots"`                // its concurrency now
 	Ending      Ending    `json:"ending,omitempty"`
 	Reason      string    `json:"reason,omitempty"`
 	StoppedBy   string    `json:"stopped_by,omitempty"`
 	Trip        *Trip     `json:"trip,omitempty"`
+	Verdict     string    `json:"verdict,omitempty"` // of its thresholds, when it has ended: passed or failed; empty: it has none
 	Owner       string    `json:"owner,omitempty"`
 	Team        string    `json:"team,omitempty"`
+	Key         string    `json:"key,omitempty"`   // hash of the key that it was started under
+	Asked       string    `json:"asked,omitempty"` // hash of what was asked under it
 	Created     time.Time `json:"created"`
 	Started     time.Time `json:"started,omitzero"`
 	Closed      time.Time `json:"closed,omitzero"` // intake
