@@ -58,7 +58,7 @@ type Run struct {
 	Reason      string    `json:"reason,omitempty"`
 	StoppedBy   string    `json:"stopped_by,omitempty"`
 	Trip        *Trip     `json:"trip,omitempty"`
-	Verdict     string    `json:"verdict,omitempty"` // of its thresholds, when it has ended: passed or failed; empty: it has none
+	Verdict     Verdict   `json:"verdict,omitempty"` // when it has ended
 	Owner       string    `json:"owner,omitempty"`
 	Team        string    `json:"team,omitempty"`
 	Key         string    `json:"key,omitempty"`   // hash of the key that it was started under

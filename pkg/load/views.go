@@ -40,8 +40,13 @@ type ExecutionFilter struct {
 	After   int     // numbers above this; -1: from the first on
 	Limit   int     // at most so many; 0: 50
 	Chart   int64   // 0: all
-	Role    *string // nil: all
+	Role    string  // empty: all
 	Outcome Outcome // empty: all
+}
+
+// Matches tells whether an execution is one of those, After and Limit left aside.
+func (f ExecutionFilter) Matches(e *Execution) bool {
+	return (f.Chart == 0 || f.Chart == e.Chart) && (f.Role == "" || f.Role == e.Role) && (f.Outcome == "" || f.Outcome == e.Outcome)
 }
 
 // MaxExecutions bounds the limit of an ExecutionFilter.
