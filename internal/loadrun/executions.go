@@ -95,7 +95,9 @@ type papers interface {
 	Selection(ctx context.Context, run string) (*load.Selection, error)
 }
 
-func (d *Desk) paper(ctx context.Context, r *load.Run) (*paper, error) { return readPaper(ctx, d.ports.Files, r) }
+func (d *Desk) paper(ctx context.Context, r *load.Run) (*paper, error) {
+	return readPaper(ctx, d.ports.Files, r)
+}
 
 // readPaper reads what a run goes through. What is not as the run says wraps messages.ErrDamaged.
 func readPaper(ctx context.Context, files papers, r *load.Run) (*paper, error) {

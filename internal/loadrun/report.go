@@ -155,4 +155,3 @@ func (s *shelf) drop(run string) {
 	defer s.mu.Unlock()
 	s.kept = slices.DeleteFunc(s.kept, func(r *reading) bool { return r.run == run })
 }
-

@@ -59,6 +59,9 @@ func (d *Desk) RemoveRun(ctx context.Context, by load.Actor, id string) error {
 	return d.ports.Records.RemoveRun(ctx, r.ID)
 }
 
+// mostCapacity is what no run gets more of (LR-2.1).
+const mostCapacity = 25
+
 // followEvery is how often a run that somebody follows is looked at (LR-6.4).
 const followEvery = 250 * time.Millisecond
 
@@ -114,7 +117,7 @@ func (d *Desk) Environments(ctx context.Context) ([]load.EnvironmentView, error)
 			for _, role := range e.Roles {
 				v.Roles = append(v.Roles, role.Name)
 			}
-			v.Capacity, err = load.Capacity(load.Ceiling, e)
+			v.Capacity, err = load.Capacity(mostCapacity, e)
 			v.Class = v.Capacity.Class
 		}
 		if err != nil {

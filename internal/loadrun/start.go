@@ -109,11 +109,12 @@ func (d *Desk) start(ctx context.Context, by load.Actor, req load.StartRequest, 
 			return err
 		}
 	}
-	pinned, err := d.referred(ctx, s.profile)
+	reference, p99, err := d.referred(ctx, s.profile)
 	if err != nil {
 		return err
 	}
-	d.describe(r, by, s, pinned)
+	d.describe(r, by, s)
+	r.Profile.Reference, r.ReferenceP99 = reference, p99
 	if err := d.prepare(ctx, s); err != nil {
 		return err
 	}
@@ -131,15 +132,15 @@ func (d *Desk) start(ctx context.Context, by load.Actor, req load.StartRequest, 
 	return nil
 }
 
-func (d *Desk) describe(r *load.Run, by load.Actor, s *standing, pinned *load.Profile) {
+func (d *Desk) describe(r *load.Run, by load.Actor, s *standing) {
 	now := d.ports.Now()
-	r.V, r.Profile, r.Environment, r.Definition = messages.Version, *pinned, s.profile.Environment, s.definition.Digest
+	r.V, r.Profile, r.Environment, r.Definition = messages.Version, *s.profile, s.profile.Environment, s.definition.Digest
 	r.Snapshot, r.Fingerprint = s.snapshot.ID, s.snapshot.Dependents.Fingerprint
 	r.Selection, r.Theoretical = s.selection.Hash, s.selection.Theoretical
 	r.Selected, r.Charts = len(s.selection.Variations), len(s.snapshot.Charts)
 	r.Total = r.Selected * r.Charts
 	r.Capacity, r.GateHash = s.terms, s.preview.Gate.Hash
-	r.State, r.Slots = load.Preparing, slotsOf(pinned, 0, s.terms.Effective)
+	r.State, r.Slots = load.Preparing, slotsOf(s.profile, 0, s.terms.Effective)
 	r.Owner, r.Team, r.Created, r.Updated = by.Name, by.Team, now, now
 }
 
@@ -197,37 +198,27 @@ func (d *Desk) prepare(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// referred gives the profile with the p99 of its reference run as its reference: the run's own is the first choice, whatever the profile says
-// beside it (LR-7.4). It is pinned, so that the breaker's decision follows from the run's records alone.
-func (d *Desk) referred(ctx context.Context, p *load.Profile) (*load.Profile, error) {
+// referred gives the p99 of the profile's reference run; nil without one, or when nothing of it succeeded. It is pinned at the start, so that
+// the breaker's decision follows from what is recorded of the run (LR-7.4).
+func (d *Desk) referred(ctx context.Context, p *load.Profile) (id string, p99 *time.Duration, err error) {
 	if p.Reference == "" {
-		return p, nil
+		return "", nil, nil
 	}
 	r, _, err := d.find(ctx, p.Reference)
 	if errors.Is(err, messages.ErrNotFound) {
-		return nil, fmt.Errorf("reference: %w: %w; name another run in the profile, or none", load.ErrInvalid, err)
+		return "", nil, fmt.Errorf("reference: %w: %w; name another run in the profile, or none", load.ErrInvalid, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
+		return "", nil, fmt.Errorf("reference: %w", err)
 	}
 	if r.State.Active() {
-		return nil, fmt.Errorf("reference: %w: the run %s has not ended", load.ErrState, r.ID)
+		return "", nil, fmt.Errorf("reference: %w: the run %s has not ended", load.ErrState, r.ID)
 	}
 	fold, err := d.fold(ctx, r, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
+		return "", nil, fmt.Errorf("reference: %w", err)
 	}
-	pinned := *p
-	pinned.Reference = r.ID
-	if p99 := fold.Progress(r.Ended).Waits.Upstream.P99; p99 != nil {
-		pinned.Breaker.ReferenceP99 = milliseconds(*p99)
-	}
-	return &pinned, nil
-}
-
-// milliseconds is the exact decimal text of a duration.
-func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond)
+	return r.ID, fold.Progress(r.Ended).Waits.Upstream.P99, nil
 }
 
 // usualPool is the connection_pool_size of an environment that has none (LR-2.2).
