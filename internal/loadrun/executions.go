@@ -86,7 +86,7 @@ func (d *Desk) Execution(ctx context.Context, id string, number int) (*load.Exec
 
 // paper is what a run goes through, as it was pinned at its start.
 type paper struct {
-	charts    []load.Chart
+	snapshot  *load.Snapshot
 	selection *load.Selection
 }
 
@@ -112,15 +112,15 @@ func readPaper(ctx context.Context, files papers, r *load.Run) (*paper, error) {
 	if selection.Hash != r.Selection || len(selection.Variations) != r.Selected || len(snapshot.Charts) != r.Charts || r.Total != r.Selected*r.Charts {
 		return nil, fmt.Errorf("%w: what is stored of load run %s is not what it was started with", messages.ErrDamaged, r.ID)
 	}
-	return &paper{charts: snapshot.Charts, selection: selection}, nil
+	return &paper{snapshot: snapshot, selection: selection}, nil
 }
 
 func (p *paper) chart(n int) int64 {
-	_, chart := p.selection.Place(n, len(p.charts))
-	return p.charts[chart].ID
+	_, chart := p.selection.Place(n, len(p.snapshot.Charts))
+	return p.snapshot.Charts[chart].ID
 }
 
 func (p *paper) variation(n int) *load.Variation {
-	variation, _ := p.selection.Place(n, len(p.charts))
+	variation, _ := p.selection.Place(n, len(p.snapshot.Charts))
 	return &p.selection.Variations[variation]
 }

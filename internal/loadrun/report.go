@@ -3,6 +3,7 @@ package loadrun
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -62,14 +63,11 @@ func (d *Desk) read(ctx context.Context, id string) (*reading, error) {
 		return nil, err
 	}
 	read := &reading{run: r.ID, report: fold.Report(), series: series.Series()}
-	if !r.State.Active() && d.ports.Now().Sub(r.Ended) > settled {
+	if !r.State.Active() { // nothing more is recorded of it
 		d.reports.put(read)
 	}
 	return read, nil
 }
-
-// settled is how long after a run's end no record of it comes any more: a worker that was cut off may store one late.
-const settled = 5 * time.Minute
 
 // fold reads all records of a run that there are by now.
 func (d *Desk) fold(ctx context.Context, r *load.Run, series *load.SeriesFold) (*load.Fold, error) {
@@ -83,6 +81,13 @@ func (d *Desk) fold(ctx context.Context, r *load.Run, series *load.SeriesFold) (
 	if err != nil {
 		return nil, fmt.Errorf("what the dashboard of load run %s consists of: %w", r.ID, err)
 	}
+	return foldOf(ctx, d.ports.Executions, r, snapshot, series, d.log)
+}
+
+// foldOf reads all records of a run that there are by now. series may be nil.
+func foldOf(
+	ctx context.Context, executions Executions, r *load.Run, snapshot *load.Snapshot, series *load.SeriesFold, log *slog.Logger,
+) (*load.Fold, error) {
 	fold, err := load.NewFold(r, snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("load run %s: %w", r.ID, err)
@@ -90,14 +95,14 @@ func (d *Desk) fold(ctx context.Context, r *load.Run, series *load.SeriesFold) (
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
 	caught := false
-	err = d.ports.Executions.TrackRun(ctx, r.ID, RunTracker{
+	err = executions.TrackRun(ctx, r.ID, RunTracker{
 		Admission: func(a *load.Admission, _ uint64) {
 			if !caught {
 				fold.Admission(a)
 			}
 		},
 		Execution: func(e *load.Execution, _ uint64, _ time.Time) {
-			if caught {
+			if caught || e.Number < 0 || e.Number >= r.Total {
 				return
 			}
 			if series != nil && !fold.Recorded(e.Number) {
@@ -106,7 +111,7 @@ func (d *Desk) fold(ctx context.Context, r *load.Run, series *load.SeriesFold) (
 			fold.Execution(e)
 		},
 		Bad: func(sequence uint64, err error) {
-			d.log.Error("a record of a load run cannot be read; it is left out", "run", r.ID, "sequence", sequence, "error", err)
+			log.Error("a record of a load run cannot be read; it is left out", "run", r.ID, "sequence", sequence, "error", err)
 		},
 		CaughtUp: func() { caught = true; enough() },
 	})
@@ -114,7 +119,7 @@ func (d *Desk) fold(ctx context.Context, r *load.Run, series *load.SeriesFold) (
 	case caught:
 		return fold, nil
 	case err == nil:
-		err = context.Cause(ctx)
+		err = errReadingEnded
 	}
 	return nil, fmt.Errorf("read the executions of load run %s: %w", r.ID, err)
 }
