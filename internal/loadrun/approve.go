@@ -44,7 +44,7 @@ func (d *Desk) Approve(ctx context.Context, by load.Actor, profile string, req l
 	}
 	now := d.ports.Now()
 	a := &load.Approval{
-		V: messages.Version, ID: d.ports.NewID(), Hash: gate.Hash, Inputs: gate.Inputs, By: by.Name, Reason: req.Reason,
+		V: load.Version, ID: d.ports.NewID(), Hash: gate.Hash, Inputs: gate.Inputs, By: by.Name, Reason: req.Reason,
 		At: now, Expires: now.Add(req.ValidFor),
 	}
 	if _, err := d.ports.Records.SaveApproval(ctx, a, 0); err != nil {

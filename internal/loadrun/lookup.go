@@ -40,7 +40,7 @@ func (d *Desk) LookUp(ctx context.Context, by load.Actor, profile string) (*load
 	defer cancel()
 	until, _ := ctx.Deadline()
 	snapshot, err := d.ports.Errands.LookUp(ctx, &load.LookUp{
-		V: messages.Version, ID: d.ports.NewID(), Environment: p.Environment, Definition: definition.Digest,
+		V: load.Version, ID: d.ports.NewID(), Environment: p.Environment, Definition: definition.Digest,
 		Dashboard: p.Dashboard, Tab: p.Tab, Charts: p.Charts, Expires: d.ports.Now().Add(time.Until(until)),
 	})
 	if err != nil {

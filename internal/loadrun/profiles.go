@@ -64,7 +64,7 @@ func (d *Desk) SaveProfile(ctx context.Context, by load.Actor, p *load.Profile, 
 		return nil, fmt.Errorf("load profile %s: %w", next.ID, err)
 	}
 	now := d.ports.Now()
-	next.V, next.Created, next.Updated, next.Revision = messages.Version, now, now, 1
+	next.V, next.Created, next.Updated, next.Revision = load.Version, now, now, 1
 	next.Owner, next.Team = by.Name, by.Team
 	switch {
 	case have == nil && revision > 0:

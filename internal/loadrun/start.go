@@ -134,7 +134,7 @@ func (d *Desk) start(ctx context.Context, by load.Actor, req load.StartRequest, 
 
 func (d *Desk) describe(r *load.Run, by load.Actor, s *standing) {
 	now := d.ports.Now()
-	r.V, r.Profile, r.Environment, r.Definition = messages.Version, *s.profile, s.profile.Environment, s.definition.Digest
+	r.V, r.Profile, r.Environment, r.Definition = load.Version, *s.profile, s.profile.Environment, s.definition.Digest
 	r.Snapshot, r.Fingerprint = s.snapshot.ID, s.snapshot.Dependents.Fingerprint
 	r.Selection, r.Theoretical = s.selection.Hash, s.selection.Theoretical
 	r.Selected, r.Charts = len(s.selection.Variations), len(s.snapshot.Charts)
