@@ -75,7 +75,7 @@ func (a *account) landed(ctx context.Context) (bool, error) {
 	}
 	for _, n := range slices.Sorted(maps.Keys(a.flying)) {
 		err := a.c.ports.Executions.PublishExecution(ctx, a.unheard(n, now))
-		if err != nil && !errors.Is(err, messages.ErrExists) {
+		if err != nil && !errors.Is(err, messages.ErrExists) && !errors.Is(err, load.ErrSealed) {
 			return false, fmt.Errorf("store the record of what nobody speaks of: %w", err)
 		}
 	}

@@ -389,14 +389,12 @@ func (m *memory) PublishExecution(_ context.Context, e *load.Execution) error {
 		}
 	}
 	if m.sealed[e.Run] {
-		return errSealed
+		return load.ErrSealed
 	}
 	m.change()
 	m.records[e.Run] = append(m.records[e.Run], record{sequence: m.sequence, stored: time.Now(), execution: e})
 	return nil
 }
-
-var errSealed = fmt.Errorf("sealed")
 
 func (m *memory) SealRun(_ context.Context, run string) error {
 	m.mu.Lock()
