@@ -2,6 +2,7 @@ package loadrun_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,6 +39,9 @@ func (h *house) checkCounts(s *load.RunStatus, c *crew) *load.Report {
 	}
 	if sum := p.Success + p.Errors + p.Timeouts + p.Cancelled + p.NotStarted + p.NotDispatched; sum != r.Total || p.InFlight != 0 {
 		h.t.Errorf("the counts are %+v, of %d", p, r.Total)
+	}
+	if h.m.closed[r.ID] == 0 || h.m.again > 0 {
+		h.t.Errorf("the intake was closed at %d; %d were queued that had a record", h.m.closed[r.ID], h.m.again)
 	}
 	numbers, admissions := map[int]load.Outcome{}, 0
 	for _, rec := range h.m.records[r.ID] {
@@ -88,8 +92,8 @@ func TestLR_1_2_ExecutionsAreTakenInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		_, c := h.play(profile("dev", nil), nil)
-		if !slices.IsSorted(c.came) || len(c.came) != 12 {
-			t.Errorf("they came as %v", c.came)
+		if !slices.IsSorted(c.came) || len(c.came) != 12 || !slices.Equal(h.m.published[c.run], c.came) {
+			t.Errorf("they were queued as %v and came as %v", h.m.published[c.run], c.came)
 		}
 	})
 }
@@ -130,11 +134,20 @@ func failsFrom(n int) func(int) load.Answer {
 func TestLR_7_6_ATripClosesTheIntakeForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
+		h.m.onSave = func(r *load.Run) {
+			if closed, _ := h.m.IntakeClosed(t.Context(), r.ID); r.State == load.Draining && !closed {
+				t.Error("the record says that it drains before the intake is closed")
+			}
+		}
 		s, c := h.play(wide("dev", nil), func(c *crew) { c.answer = failsFrom(60) })
 		report := h.checkCounts(s, c)
 		r := s.Run
 		if r.Ending != load.Tripped || r.Trip == nil || len(r.Trip.Triggers) != 1 || r.Trip.Triggers[0].Metric != "error_rate" || s.Progress.Breaker.State != "tripped" {
 			t.Fatalf("%+v, %+v", r, r.Trip)
+		}
+		// Whoever has a place when the breaker trips may have been admitted already, and no other.
+		if after := h.admittedAfter(r); after > r.Slots {
+			t.Errorf("%d were admitted after the trip", after)
 		}
 		if s.Progress.NotDispatched == 0 || s.Progress.Errors > 40 || report.Trip == nil || report.Trip.AtCompleted != r.Trip.AtCompleted {
 			t.Errorf("%+v", s.Progress)
@@ -167,6 +180,26 @@ func TestLR_1_5_AStopAdmitsNothingMore(t *testing.T) {
 		}
 		if _, err := h.desk.Stop(ctx, runner, r.ID); err == nil {
 			t.Error("a run that has ended was stopped")
+		}
+	})
+}
+
+func TestLR_1_5_AStopWhoseDeskDiesIsGoneOnWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx := t.Context()
+		r := h.start(ctx, h.ready(ctx, wide("dev", nil)))
+		c := &crew{h: h, run: r.ID, rng: rand.New(rand.NewPCG(1, 2))}
+		defer c.work(ctx)()
+		defer h.controller(ctx, "c1", nil)()
+		pauseFor(ctx, 2*time.Second)
+		if _, err := h.mortalDesk(2, false).Stop(ctx, runner, r.ID); !errors.Is(err, errDead) {
+			t.Fatalf("the desk lives: %v", err)
+		}
+		s := h.ended(ctx, r.ID)
+		h.checkCounts(s, c)
+		if s.Run.Ending != load.Stopped {
+			t.Errorf("%+v", s.Run)
 		}
 	})
 }
@@ -281,7 +314,7 @@ func TestStagesSetTheConcurrency(t *testing.T) {
 		h := newHouse(t)
 		p := wide("dev", func(p *load.Profile) {
 			p.Concurrency = 10
-			p.Stages = []load.Stage{{Concurrency: 1, Executions: 20}, {Concurrency: 4, Lasts: 2 * time.Second}, {Concurrency: 50}}
+			p.Stages = []load.Stage{{Concurrency: 1, Executions: 20}, {Concurrency: 4, Lasts: 2 * time.Second}, {Concurrency: 10}}
 		})
 		began := map[int]time.Time{}
 		s, c := h.play(p, func(c *crew) {
@@ -391,4 +424,27 @@ func TestRunsThatEndedLongAgoAreRemoved(t *testing.T) {
 			t.Error("it is kept for ever")
 		}
 	})
+}
+
+// admittedAfter counts the admissions behind the record that trips the breaker.
+func (h *house) admittedAfter(r *load.Run) (after int) {
+	h.t.Helper()
+	snapshot, err := h.m.Snapshot(h.t.Context(), r.Snapshot)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	fold, err := load.NewFold(r, snapshot)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	tripped := false
+	for _, rec := range h.m.records[r.ID] {
+		switch {
+		case rec.execution != nil:
+			tripped = fold.Execution(rec.execution) || tripped
+		case tripped:
+			after++
+		}
+	}
+	return after
 }

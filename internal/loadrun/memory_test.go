@@ -38,7 +38,9 @@ type memory struct {
 
 	errands   int // requests to services, by way of workers
 	answer    func(*load.LookUp) (*load.Snapshot, error)
-	published map[string][]int // numbers in the order in which they were first queued
+	published map[string][]int // numbers in the order in which they were queued
+	again     int              // of these, those that had a record for a second
+	onSave    func(r *load.Run)
 }
 
 type record struct {
@@ -132,6 +134,9 @@ func (m *memory) RemoveProfile(_ context.Context, id string, _ uint64) error {
 func (m *memory) SaveRun(_ context.Context, r *load.Run, revision uint64) (uint64, error) {
 	if _, err := r.Encode(); err != nil {
 		return 0, err
+	}
+	if m.onSave != nil {
+		m.onSave(r)
 	}
 	return m.runs.save(m, r.ID, r, revision)
 }
@@ -298,6 +303,11 @@ func (m *memory) PublishLoadItems(_ context.Context, items []*load.Item) error {
 			m.change()
 			q[item.Number] = &queued{item: item, enqueued: time.Now(), order: m.sequence}
 			m.published[item.Run] = append(m.published[item.Run], item.Number)
+			for _, r := range m.records[item.Run] {
+				if e := r.execution; e != nil && e.Number == item.Number && time.Since(r.stored) > time.Second {
+					m.again++
+				}
+			}
 		}
 	}
 	return nil

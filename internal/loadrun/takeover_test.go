@@ -81,6 +81,13 @@ func (m *mortal) PublishExecution(ctx context.Context, e *load.Execution) error 
 	return m.write(func() error { return m.memory.PublishExecution(ctx, e) })
 }
 
+// mortalDesk is a desk that dies at a write.
+func (h *house) mortalDesk(left int, done bool) *loadrun.Desk {
+	ports := h.ports()
+	h.at(&ports, newMortal(h.m, left, done))
+	return loadrun.NewDesk(loadrun.Config{ID: "c1"}, ports)
+}
+
 func TestLR_6_6_WhoeverTakesOverGoesOnWithTheSame(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -116,7 +123,9 @@ func takeOver(t *testing.T, rng *rand.Rand) {
 	stopped := rng.IntN(3) == 0
 	stop := time.AfterFunc(time.Duration(rng.IntN(6000))*time.Millisecond, func() {
 		if stopped {
-			_, _ = h.newDesk().Stop(ctx, runner, r.ID)
+			for left := range 3 { // it dies before its record, before the intake is closed, and not at all
+				_, _ = h.mortalDesk(left+1, left == 1).Stop(ctx, runner, r.ID)
+			}
 		}
 	})
 	defer stop.Stop()
