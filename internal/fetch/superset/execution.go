@@ -218,7 +218,7 @@ func (x *execution) read(ctx context.Context, response *http.Response, async *as
 	x.answer.Status = response.StatusCode
 	kept := &spool{dir: x.client.cfg.ScratchDir}
 	defer kept.close()
-	answer := newScanner(kept, boundsOf(x.request.Sample))
+	answer := newScanner(kept, x.request.Sample)
 	head, bad, err := x.readBody(response, answer)
 	if err != nil {
 		return err
@@ -329,7 +329,7 @@ func (x *execution) succeed(answer *scanner, kept *spool, async *asyncRun) {
 	}
 	a.Cache = load.Combine(states)
 	a.Rejected = rejected(x.request.Variation, answer.queries)
-	a.Sample, a.Truncated = answer.sample.list(), answer.sample.truncated
+	a.Sample, a.Truncated = answer.sample.Sample()
 	digest, err := dataDigest(kept, answer.queries)
 	if err = errors.Join(answer.dataErr, err); err != nil {
 		a.Message = "data_sha256 was not reckoned: " + err.Error()

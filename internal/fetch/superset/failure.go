@@ -73,41 +73,12 @@ func judge(status int, header http.Header, head []byte) *failure {
 	return f
 }
 
-// kindOf is the outcome table.
+// kindOf is the kind that the outcome table gives an answer that is no success.
 func kindOf(status int, header http.Header, head []byte) string {
-	switch {
-	case status >= 200 && status < 300:
-		if isLoginPage(head) {
-			return kindAuth
-		}
-		return load.BadBody
-	case isRedirect(status):
-		if isLogin(header.Get("Location")) {
-			return kindAuth
-		}
-		return load.ClientError
-	}
-	switch status {
-	case http.StatusBadRequest:
-		if strings.HasPrefix(said(head), "Error:") {
-			return load.QueryFailed
-		}
-		return load.BadRequest
-	case http.StatusUnauthorized:
-		return kindAuth
-	case http.StatusForbidden:
-		return load.Forbidden
-	case http.StatusNotFound:
-		return load.NotFound
-	case http.StatusTooManyRequests:
-		return load.RateLimited
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return load.Gateway
-	}
-	if status >= 500 {
-		return load.ServerError
-	}
-	return load.ClientError
+	x := load.Exchange{Status: status, Whole: true, Entries: -1, Message: said(head)}
+	x.Login = isRedirect(status) && isLogin(header.Get("Location")) || status < 300 && isLoginPage(head)
+	_, kind := load.OutcomeOf(x)
+	return kind
 }
 
 // said is the message of an answer in JSON, wherever the layers of the server put it; else empty.
