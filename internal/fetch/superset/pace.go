@@ -60,7 +60,7 @@ func (p *pace) shared(ctx context.Context) (time.Time, error) {
 	}
 	for {
 		value, revision, err := store.Load(ctx, p.key)
-		if err != nil && !errors.Is(err, messages.ErrNotFound) {
+		if err != nil {
 			return time.Time{}, err
 		}
 		at := p.client.now()
