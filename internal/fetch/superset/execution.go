@@ -18,6 +18,7 @@ import (
 
 	"github.com/braidhq/braid/internal/fetch"
 	"github.com/braidhq/braid/pkg/load"
+	"github.com/braidhq/braid/pkg/retry"
 )
 
 const (
@@ -54,6 +55,8 @@ type execution struct {
 	body    []byte
 	queries int
 	answer  load.Answer
+	after   time.Duration                      // that the server asks to wait
+	rows    func(answer *scanner, kept *spool) // of ordinary queries, which want them; nil: digest and sample
 }
 
 func (x *execution) run(ctx context.Context) error {
@@ -229,7 +232,9 @@ func (x *execution) read(ctx context.Context, response *http.Response, async *as
 	x.finish()
 	switch {
 	case response.StatusCode != http.StatusOK:
-		x.fail(judge(response.StatusCode, response.Header, head))
+		f := judge(response.StatusCode, response.Header, head)
+		x.after, _ = retry.ParseRetryAfter(response.Header.Get("Retry-After"), x.client.now())
+		x.fail(f)
 	case bad != nil && isLoginPage(head):
 		x.failAs(kindAuth, "HTTP 200: the answer is a page to log in at")
 	case bad != nil:
@@ -315,6 +320,10 @@ func (x *execution) readBody(response *http.Response, answer *scanner) (head []b
 func (x *execution) succeed(answer *scanner, kept *spool, async *asyncRun) {
 	a := &x.answer
 	a.Outcome, a.Kind, a.Message = load.Success, "", ""
+	if x.rows != nil {
+		x.rows(answer, kept)
+		return
+	}
 	states := make([]load.CacheState, 0, len(answer.queries))
 	for _, q := range answer.queries {
 		outcome := outcomeOf(q, x.request.Force)

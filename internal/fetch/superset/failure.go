@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -26,6 +27,7 @@ type failure struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 	err     error
+	after   time.Duration // that the server asks to wait
 }
 
 // Error gives what to read.
