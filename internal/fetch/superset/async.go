@@ -231,23 +231,45 @@ func (x *execution) pollTasks(ctx context.Context, run *asyncRun, open map[strin
 	return call{method: http.MethodPost, path: dataPath, body: x.body}, true, nil
 }
 
-// withNonces marks each query of a forced request that may run in the background, so that the same request, sent again to read the answer, is
-// known not to force another run. Servers that do not know the mark ignore it.
-func withNonces(body []byte) ([]byte, error) {
+// asTasks asks for the request to be run as tasks, each query of a forced one with a mark, so that the same request, sent again to read the answer, is
+// known not to force another run.
+func asTasks(body []byte, force bool) ([]byte, error) {
 	var request map[string]json.RawMessage
-	var queries []map[string]json.RawMessage
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(request["queries"], &queries); err != nil {
-		return nil, err
-	}
-	for _, query := range queries {
-		query["force_nonce"] = json.RawMessage(`"` + rand.Text() + `"`)
-	}
-	var err error
-	if request["queries"], err = json.Marshal(queries); err != nil {
-		return nil, err
+	request["async_mode"] = json.RawMessage("true")
+	if force {
+		var queries []map[string]json.RawMessage
+		if err := json.Unmarshal(request["queries"], &queries); err != nil {
+			return nil, err
+		}
+		for _, query := range queries {
+			query["force_nonce"] = json.RawMessage(`"` + rand.Text() + `"`)
+		}
+		var err error
+		if request["queries"], err = json.Marshal(queries); err != nil {
+			return nil, err
+		}
 	}
 	return json.Marshal(request)
+}
+
+// hasTasks tells whether the server has tasks that this identity may read. Servers up to 6 have none and refuse a request that speaks of them, so
+// they are asked, once for each identity.
+func (who *identity) hasTasks(ctx context.Context) (bool, error) {
+	who.mu.Lock()
+	asked, has := who.tasksAsked, who.tasks
+	who.mu.Unlock()
+	if asked {
+		return has, nil
+	}
+	answer, err := who.ask(ctx, call{method: http.MethodGet, path: statusPath, query: url.Values{"cursor": {""}}})
+	if f, refused := errors.AsType[*failure](err); err != nil && (!refused || f.Status == 0 || f.Status >= 500) {
+		return false, err
+	}
+	who.mu.Lock()
+	defer who.mu.Unlock()
+	who.tasksAsked, who.tasks = true, err == nil && gjson.GetBytes(answer, "statuses").IsObject()
+	return who.tasks, nil
 }

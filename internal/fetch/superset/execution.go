@@ -67,9 +67,6 @@ func (x *execution) run(ctx context.Context) error {
 	}
 	x.who = who
 	body, err := load.Payload(x.request)
-	if err == nil && x.request.Async && x.request.Force && gjson.GetBytes(body, "async_mode").Bool() {
-		body, err = withNonces(body)
-	}
 	if err != nil {
 		x.fail(&failure{Kind: load.BadRequest, Message: "make the request of the chart: " + err.Error()})
 		return nil
@@ -82,9 +79,7 @@ func (x *execution) run(ctx context.Context) error {
 		}
 		defer release()
 	}
-	setup, cancel := context.WithTimeout(ctx, setupTime)
-	t, err := who.enter(setup, 0)
-	cancel()
+	t, err := x.ready(ctx)
 	if err != nil {
 		return x.notSent(ctx, err)
 	}
@@ -101,6 +96,24 @@ func (x *execution) run(ctx context.Context) error {
 		return x.broken(ctx, bounded, err)
 	}
 	return nil
+}
+
+// ready does what must be done before the request can be sent.
+func (x *execution) ready(ctx context.Context) (token, error) {
+	ctx, cancel := context.WithTimeout(ctx, setupTime)
+	defer cancel()
+	if x.request.Async {
+		tasks, err := x.who.hasTasks(ctx)
+		if err != nil {
+			return token{}, err
+		}
+		if tasks {
+			if x.body, err = asTasks(x.body, x.request.Force); err != nil {
+				return token{}, &failure{Kind: load.BadRequest, Message: "make the request of the chart: " + err.Error()}
+			}
+		}
+	}
+	return x.who.enter(ctx, 0)
 }
 
 // admit stores that a request will be sent now, and begins its time.

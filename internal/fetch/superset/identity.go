@@ -37,6 +37,8 @@ type identity struct {
 	csrfAsked int       // generation of the token that a CSRF token was last asked with
 	seen      [4]string // tokens and passwords that were used last, to keep them out of what is told
 	next      int
+
+	tasksAsked, tasks bool // whether the server has tasks for this identity
 }
 
 func (c *Client) newLogin(role load.Role) *identity {
