@@ -41,7 +41,7 @@ func layers() []layer {
 		{"internal/loadrun", []string{pure}},
 
 		{"internal/bus", []string{"pkg/lease", "pkg/load", "pkg/messages"}},
-		{"internal/fetch", []string{"pkg/frame", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
+		{"internal/fetch", []string{"pkg/frame", "pkg/jcs", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
 		{"internal/output", []string{"pkg/frame", "pkg/messages"}},
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},

@@ -207,6 +207,8 @@ func (p *pass) alone(ctx context.Context, after int) (token, error) {
 }
 
 func (p *pass) ordered(ctx context.Context, old token, after int) (token, *failure) {
+	ctx, cancel := context.WithTimeout(ctx, claimTime-claimTime/10)
+	defer cancel()
 	begun := p.client.now()
 	next, refusal := p.order(ctx, old)
 	if refusal != nil {
@@ -222,14 +224,11 @@ func (p *pass) load(ctx context.Context, s *seal) (token, uint64, error) {
 		return token{}, 0, errors.New("no store of tokens")
 	}
 	value, revision, err := p.client.cfg.Tokens.Load(ctx, p.key)
-	if errors.Is(err, messages.ErrNotFound) {
-		return token{}, 0, nil
-	}
 	if err != nil {
 		return token{}, 0, err
 	}
 	var t token
-	if s.open(value, &t) != nil {
+	if value == nil || s.open(value, &t) != nil {
 		return token{}, revision, nil
 	}
 	return t, revision, nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/braidhq/braid/pkg/load"
 )
 
 const (
@@ -58,7 +60,7 @@ type found struct {
 // long as they nest no deeper than maxDepth, and no name twice where a name counts. Used by one goroutine.
 type scanner struct {
 	data   io.Writer // takes the raw texts of all members data, one after the other; its errors end the copying and are kept in dataErr
-	sample sampler
+	sample *load.Sampler
 
 	state    state
 	stack    []byte // open { and [
@@ -76,12 +78,14 @@ type scanner struct {
 	from    int    // where in the piece what is kept of it begins
 	inRow   bool
 	rowFrom int
+	row     []byte // what has been read of the row, as far as there is room for it
+	rowLong bool
 	written int64
 	dataErr error
 }
 
-func newScanner(data io.Writer, bounds sampleBounds) *scanner {
-	return &scanner{data: data, sample: sampler{bounds: bounds}, stack: make([]byte, 0, maxDepth)}
+func newScanner(data io.Writer, bounds load.SampleBounds) *scanner {
+	return &scanner{data: data, sample: load.NewSampler(bounds), stack: make([]byte, 0, maxDepth)}
 }
 
 // wanted are the members of a query result that count.
@@ -109,15 +113,25 @@ func (s *scanner) Write(p []byte) (int, error) {
 		}
 	}
 	if s.inRow {
-		s.sample.add(p[s.rowFrom:])
+		s.keepRow(p[s.rowFrom:])
 	}
 	return len(p), nil
 }
 
+// keepRow takes a part of the row that the sample has room for.
+func (s *scanner) keepRow(part []byte) {
+	if s.rowLong = s.rowLong || len(s.row)+len(part) > s.sample.Room(); s.rowLong {
+		s.row = s.row[:0]
+		return
+	}
+	s.row = append(s.row, part...)
+}
+
 // close tells whether the text was whole.
 func (s *scanner) close() error {
+	bare := len(s.stack) == 0 && (s.state == numZero || s.state == numInt || s.state == numFrac || s.state == numExp)
 	switch {
-	case s.state != atEnd:
+	case s.state != atEnd && !bare:
 		return fmt.Errorf("%w: it ends in the middle", errNotJSON)
 	case !s.seen:
 		return fmt.Errorf("%w: it has no list `result`", errNotJSON)
@@ -252,8 +266,13 @@ func (s *scanner) begun(i int, c byte) error {
 		return s.openField(i, s.name())
 	case depth == 4 && s.field == "data" && s.stack[3] == '[':
 		q := s.queries[len(s.queries)-1]
-		if q.rows++; len(s.queries) == 1 && s.sample.open() {
-			s.inRow, s.rowFrom = true, i
+		q.rows++
+		switch {
+		case len(s.queries) > 1:
+		case s.sample.Room() == 0:
+			s.sample.Skip()
+		default:
+			s.inRow, s.rowFrom, s.row, s.rowLong = true, i, s.row[:0], false
 		}
 	}
 	return nil
@@ -293,9 +312,12 @@ func (s *scanner) ended(p []byte, end int) error {
 		}
 		s.field = ""
 	case depth == 4 && s.inRow:
-		s.sample.add(p[s.rowFrom:end])
-		s.sample.shut()
 		s.inRow = false
+		if s.keepRow(p[s.rowFrom:end]); s.rowLong {
+			s.sample.Skip()
+		} else {
+			s.sample.Add(s.row)
+		}
 	}
 	return nil
 }

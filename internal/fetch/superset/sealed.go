@@ -4,7 +4,6 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -67,5 +66,5 @@ func (s *seal) open(sealed []byte, into any) error {
 // storeKey names what is shared: for people by the environment, and exactly by a digest of all that tells it apart.
 func storeKey(kind, environment, baseURL, identity string) string {
 	sum := sha256.Sum256([]byte(environment + "\x00" + baseURL + "\x00" + identity))
-	return kind + "." + environment + "." + hex.EncodeToString(sum[:8])
+	return kind + "-" + environment[:min(len(environment), 32)] + "-" + hex.EncodeToString(sum[:8])
 }

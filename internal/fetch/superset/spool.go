@@ -2,14 +2,12 @@ package superset
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
-	"strconv"
+
+	"github.com/braidhq/braid/pkg/load"
 )
 
 // spoolMemory is what a spool holds before it goes on in a file.
@@ -77,29 +75,20 @@ func (s *spool) close() {
 	*s = spool{dir: s.dir}
 }
 
-// dataDigest is LR-5.3's: over each query's number, the length of its data and the data as received.
+// dataDigest is that of all data that is in the spool (LR-5.3).
 func dataDigest(s *spool, queries []*found) (string, error) {
-	sum := sha256.New()
-	for i, q := range queries {
-		if err := digestOne(sum, s, i, q); err != nil {
+	digest := load.NewDataDigest()
+	for _, q := range queries {
+		if err := digest.Begin(q.dataLen); err != nil {
 			return "", err
 		}
+		text, err := s.section(q.dataAt, q.dataLen)
+		if err != nil {
+			return "", err
+		}
+		if _, err := io.Copy(digest, text); err != nil {
+			return "", fmt.Errorf("read an answer's data: %w", err)
+		}
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func digestOne(sum hash.Hash, s *spool, i int, q *found) error {
-	text, err := s.section(q.dataAt, q.dataLen)
-	if err != nil {
-		return err
-	}
-	head := strconv.AppendInt(nil, int64(i), 10)
-	head = strconv.AppendInt(append(head, ':'), q.dataLen, 10)
-	sum.Write(append(head, ':'))
-	n, err := io.Copy(sum, text)
-	if err != nil || n != q.dataLen {
-		return fmt.Errorf("read an answer's data: %d of %d bytes: %w", n, q.dataLen, errors.Join(err, io.ErrUnexpectedEOF))
-	}
-	sum.Write([]byte{'\n'})
-	return nil
+	return digest.Sum()
 }
