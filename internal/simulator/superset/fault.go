@@ -75,7 +75,7 @@ type Fault struct {
 func (f Fault) validate() error {
 	errs := []error{
 		within("from", f.Match.From, 0, 1<<40), within("to", f.Match.To, 0, 1<<40), within("attempts", f.Match.Attempts, 0, 1<<40),
-		within("times", f.Match.Times, 0, 1<<40), within("delay", f.Delay, 0, maxWait), within("bytes", f.Bytes, 0, 1<<40),
+		within("times", f.Match.Times, 0, 1<<40), within("delay", f.Delay, 0, MaxWait), within("bytes", f.Bytes, 0, 1<<40),
 		within("query", f.Query, -1, maxQueries), within("length", f.Length, 0, 10*maxQueries), within("retry_after", f.RetryAfter, 0, 1<<31),
 	}
 	if !slices.Contains(actions(), f.Action) {
