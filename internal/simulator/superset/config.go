@@ -34,6 +34,9 @@ const (
 	CacheDown     CacheMode = "down"     // neither finds nor stores
 )
 
+// CacheModes lists all.
+func CacheModes() []CacheMode { return []CacheMode{CacheNormal, CacheNull, CacheOversize, CacheDown} }
+
 // Bounds of the settings.
 const (
 	maxLogSize   = 1_000_000
@@ -184,8 +187,8 @@ func (c Config) validate() error {
 	if !slices.Contains(Profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile is %q, must be one of %q", c.Profile, Profiles()))
 	}
-	if modes := []CacheMode{CacheNormal, CacheNull, CacheOversize, CacheDown}; !slices.Contains(modes, c.Cache) {
-		errs = append(errs, fmt.Errorf("cache is %q, must be one of %q", c.Cache, modes))
+	if !slices.Contains(CacheModes(), c.Cache) {
+		errs = append(errs, fmt.Errorf("cache is %q, must be one of %q", c.Cache, CacheModes()))
 	}
 	for i, f := range c.Faults {
 		if err := f.validate(); err != nil {

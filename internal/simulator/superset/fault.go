@@ -90,6 +90,21 @@ func (f Fault) validate() error {
 	return errors.Join(errs...)
 }
 
+// FaultMix is a plan in which a request of chart/data goes wrong with the given chance, in one of four ways that are equally likely: 500, 503, a reset
+// connection, a body cut short.
+func FaultMix(rate float64) []Fault {
+	if rate <= 0 {
+		return nil // a fault without a rate strikes always
+	}
+	kinds := []Fault{{Action: Status, Status: 500}, {Action: Status, Status: 503}, {Action: Refuse}, {Action: CutBody, Bytes: 512}}
+	share, passed := rate/float64(len(kinds)), 1.0 // passed is the chance that no earlier rule struck
+	for i := range kinds {
+		kinds[i].Match.Rate = min(1, share/passed)
+		passed -= share
+	}
+	return kinds
+}
+
 // script is a fault plan under way. Safe for concurrent use.
 type script struct {
 	seed uint64
