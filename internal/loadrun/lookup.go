@@ -33,8 +33,8 @@ func (d *Desk) LookUp(ctx context.Context, by load.Actor, profile string) (*load
 	if terms.Class == load.Prod && !by.Prod {
 		return nil, noPermission("load:prod", "look a dashboard up in PROD")
 	}
-	if err := d.ports.Services.PutDefinition(ctx, definition.Digest, definition.Text); err != nil {
-		return nil, fmt.Errorf("store the definition of %s: %w", p.Environment, err)
+	if err := d.introduce(ctx, definition); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookUpWait)
 	defer cancel()
@@ -48,6 +48,9 @@ func (d *Desk) LookUp(ctx context.Context, by load.Actor, profile string) (*load
 	}
 	if err := fits(snapshot, p); err != nil {
 		return nil, err
+	}
+	if snapshot.Taken.IsZero() {
+		snapshot.Taken = d.ports.Now()
 	}
 	if err := d.ports.Files.PutSnapshot(ctx, snapshot); err != nil {
 		return nil, fmt.Errorf("store what dashboard %s consists of: %w", p.Dashboard, err)

@@ -115,7 +115,7 @@ func (d *Desk) start(ctx context.Context, by load.Actor, req load.StartRequest, 
 	}
 	d.describe(r, by, s)
 	r.Profile.Reference, r.ReferenceP99 = reference, p99
-	if err := d.prepare(ctx, s); err != nil {
+	if err := d.introduce(ctx, s.definition); err != nil {
 		return err
 	}
 	if err := d.ports.Files.PutSelection(ctx, r.ID, s.selection); err != nil {
@@ -173,15 +173,15 @@ func (d *Desk) use(ctx context.Context, s *standing, a *load.Approval, revision 
 	return &used, nil
 }
 
-// prepare makes the environment known to the workers.
-func (d *Desk) prepare(ctx context.Context, s *standing) error {
-	name := s.profile.Environment
-	if err := d.ports.Services.PutDefinition(ctx, s.definition.Digest, s.definition.Text); err != nil {
+// introduce makes an environment known to the workers.
+func (d *Desk) introduce(ctx context.Context, definition *Definition) error {
+	name := definition.Environment.Name
+	if err := d.ports.Services.PutDefinition(ctx, definition.Digest, definition.Text); err != nil {
 		return fmt.Errorf("store the definition of %s: %w", name, err)
 	}
-	pool := poolOf(s.definition.Environment)
+	pool := poolOf(definition.Environment)
 	err := d.ports.Services.UpdateService(ctx, name, func(have *messages.Service) *messages.Service {
-		want := messages.Service{V: messages.Version, Name: name, Slots: pool, LeaseTTL: d.cfg.LeaseTTL, Adapter: s.definition.Adapter}
+		want := messages.Service{V: messages.Version, Name: name, Slots: pool, LeaseTTL: d.cfg.LeaseTTL, Adapter: definition.Adapter}
 		if have != nil {
 			if want.LeaseTTL = have.LeaseTTL; have.Explicit && have.Slots < pool {
 				want.Slots, want.Explicit = have.Slots, true // an operator's bound is stricter
