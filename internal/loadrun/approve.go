@@ -111,11 +111,12 @@ func (d *Desk) approval(ctx context.Context, s *standing, id string) (*load.Appr
 		}
 		err := s.approves(a, d.ports.Now())
 		if err == nil {
-			_, revision, err := d.ports.Records.LoadApproval(ctx, a.ID)
+			// It is judged again as it stands under the revision by which it is taken: somebody may have used it since.
+			a, revision, err := d.ports.Records.LoadApproval(ctx, a.ID)
 			if err != nil {
 				return nil, 0, fmt.Errorf("approval %s: %w", a.ID, err)
 			}
-			return a, revision, nil
+			return a, revision, s.approves(a, d.ports.Now())
 		}
 		var why *load.GateError
 		if errors.As(err, &why) && refused.Kind == load.GateNoApproval {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidhq/braid/internal/loadrun"
+	"github.com/braidhq/braid/internal/testkit"
 	"github.com/braidhq/braid/pkg/lease"
 	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
@@ -95,8 +96,8 @@ func (h *house) lookUp(l *load.LookUp) (*load.Snapshot, error) {
 		return nil, err
 	}
 	s := &load.Snapshot{
-		V: load.Version, ID: fmt.Sprintf("snap-%x-%d", hashOf(text), h.charts), Environment: l.Environment, Dashboard: 12, Title: "Sales",
-		Dependents: load.Dependents{Fingerprint: fmt.Sprintf("sha256:%x", hashOf(text)), Items: slices.Clone(h.dependents)}, Taken: time.Now(),
+		V: load.Version, ID: testkit.Digest(fmt.Sprint(string(text), h.charts)), Environment: l.Environment, Dashboard: 12, Title: "Sales",
+		Dependents: load.Dependents{Fingerprint: "sha256:" + testkit.Digest(string(text)), Items: slices.Clone(h.dependents)}, Taken: time.Now(),
 	}
 	for i := range h.charts {
 		s.Charts = append(s.Charts, load.Chart{
@@ -105,13 +106,6 @@ func (h *house) lookUp(l *load.LookUp) (*load.Snapshot, error) {
 		})
 	}
 	return s, nil
-}
-
-func hashOf(text []byte) (sum uint64) {
-	for _, b := range text {
-		sum = sum*1099511628211 + uint64(b) + 1
-	}
-	return sum
 }
 
 func profile(environment string, edit func(*load.Profile)) *load.Profile {
