@@ -167,7 +167,9 @@ func (c *checker) identity(p *Profile) {
 	if !profileID.MatchString(p.ID) {
 		c.fail([]any{"id"}, "is %.70q, want lower-case letters, digits and hyphens, at most 64; without the key the file's name gives it", p.ID)
 	}
-	c.text(p.Name, 1, 200, "name")
+	if p.Name != p.ID {
+		c.text(p.Name, 1, 200, "name")
+	}
 	c.text(p.Environment, 1, 64, "environment")
 }
 

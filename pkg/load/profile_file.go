@@ -92,6 +92,10 @@ func ParseProfile(file string, text []byte) (*Profile, error) {
 	if doc.Err() == nil { // else values are missing that the problems would speak of once more
 		p.fill()
 		for _, problem := range p.problems() {
+			if key, ok := problem.path[0].(string); ok && !root.Has(key) {
+				root.Fail("%s", problem) // there is no line to blame
+				continue
+			}
 			root.At(problem.path...).Fail("%s", problem.message)
 		}
 	}
