@@ -82,12 +82,13 @@ func TestLR_8_9_RepeatsAreExactlyTheEqualPayloadsOfARole(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := dashboard()
+		s.Charts[2].QueryContext = json.RawMessage(`{"queries":[{"filters":[{"val":"Last day","op":"temporal_range"}]},{"time_range":"Last day","filters":[{"col":"d","op":"TEMPORAL_RANGE"}]}]}`)
 		got, err := load.Select(p, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, first := map[int]int{}, map[string]int{}
-		for number := range len(got.Variations) * 3 {
+		for number := range len(got.Variations) * len(s.Charts) {
 			r := got.Request(number, p, s)
 			body, err := load.Payload(r)
 			if err != nil {
