@@ -147,12 +147,17 @@ func TestAProfileThatIsNotValidNamesItsKeys(t *testing.T) {
 		ID: "a", Environment: "e", Dashboard: "d", Concurrency: 0, Axes: json.RawMessage(`{"role":["x",""]}`), Cap: -1, Deadline: time.Hour,
 		Thresholds: []load.Threshold{{Metric: "error_rate"}},
 	}
+	long := *p
+	long.Axes = json.RawMessage(`{"role":["` + strings.Repeat("x", load.MaxAxesBytes) + `"]}`)
+	if err := long.Validate(); err == nil || !strings.Contains(err.Error(), "axes: have") {
+		t.Errorf("%.200v", err)
+	}
 	err := p.Validate()
 	if !errors.Is(err, load.ErrProfile) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"concurrency: ", "axes.role[1]: ", "cap: ", "deadline: ", "drain: ", "thresholds[0]: "} {
-		if want != "drain: " && !strings.Contains(err.Error(), want) {
+	for _, want := range []string{"concurrency: ", "axes.role[1]: ", "cap: ", "deadline: ", "thresholds[0]: "} {
+		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}

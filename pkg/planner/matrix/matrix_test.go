@@ -171,7 +171,7 @@ func ids(t interface{ Fatal(...any) }, a *matrix.Axes, limit int, seed uint64) [
 }
 
 func TestLR_8_4_TheCountIsExactBeyond64Bits(t *testing.T) {
-	const n = 70_000
+	const n = 70_000 // 70,000^4 is more than 2^64
 	a := numbered(t, [4]int{n, n, n, n}, nil)
 	want := new(big.Int).Exp(big.NewInt(n), big.NewInt(4), nil)
 	if got := a.Count(); got.Cmp(want) != 0 || got.BitLen() <= 64 {
@@ -334,6 +334,27 @@ func TestLR_8_8_8_TheEdgesOfTheCap(t *testing.T) {
 	}
 	if _, err := matrix.Parse(json.RawMessage(`{"filters":[]}`)); err == nil {
 		t.Error("an empty axis is taken")
+	}
+}
+
+func TestASelectionIsBoundedInBytes(t *testing.T) {
+	roles := make([]string, 5000)
+	for i := range roles {
+		roles[i] = fmt.Sprintf("r%d", i)
+	}
+	text, err := json.Marshal(map[string]any{"role": roles, "filters": []any{[]any{map[string]any{"col": "c", "op": "==", "val": strings.Repeat("x", 20_000)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := matrix.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := matrix.Select(a, 5000, 1); err == nil || !strings.Contains(err.Error(), "lower cap") {
+		t.Error(err)
+	}
+	if _, err := matrix.Select(a, 500, 1); err != nil {
+		t.Error(err)
 	}
 }
 
