@@ -47,7 +47,8 @@ func TestLR_5_4_DataThatDiffersIsAFinding(t *testing.T) {
 		"another order, and a third with other rows": {
 			[]*load.Execution{data(0, "x", `[1,2]`, nil), data(1, "y", `[2,1]`, nil), data(2, "z", `[2,3]`, nil), data(3, "y", `[2,1]`, nil)},
 			[]load.Finding{{Chart: 8, FiltersHash: "f", Digests: []load.DigestCount{
-				{SHA256: "y", Count: 2, Cache: map[load.CacheState]int{load.Miss: 2}}, {SHA256: "x", Count: 1, Cache: map[load.CacheState]int{load.Miss: 1}},
+				{SHA256: "y", Count: 2, Cache: map[load.CacheState]int{load.Miss: 2}},
+				{SHA256: "x", Count: 1, Cache: map[load.CacheState]int{load.Miss: 1}},
 				{SHA256: "z", Count: 1, Cache: map[load.CacheState]int{load.Miss: 1}},
 			}}},
 		},

@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -130,7 +131,7 @@ func FuzzPayload(f *testing.F) {
 		again := r
 		again.Chart.QueryContext = body
 		again.Variation.Coordinate = nil
-		if second, err := load.Payload(again); err != nil || string(second) != string(body) {
+		if second, err := load.Payload(again); err != nil || !bytes.Equal(second, body) {
 			t.Fatalf("%s becomes %s, %v", body, second, err)
 		}
 	})

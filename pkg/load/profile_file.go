@@ -152,9 +152,13 @@ func (f *profileFile) explicit(root strictyaml.Node) {
 		path []any
 		zero bool
 	}{
-		{[]any{"cap"}, isZero(f.Cap)}, {[]any{"deadline"}, isZero(f.Deadline)}, {[]any{"drain"}, isZero(f.Drain)},
-		{[]any{"breaker", "window"}, isZero(f.Breaker.Window)}, {[]any{"breaker", "minimum"}, isZero(f.Breaker.Minimum)},
-		{[]any{"sample", "rows"}, isZero(f.Sample.Rows)}, {[]any{"sample", "bytes"}, isZero(f.Sample.Bytes)},
+		{[]any{"cap"}, isZero(f.Cap)},
+		{[]any{"deadline"}, isZero(f.Deadline)},
+		{[]any{"drain"}, isZero(f.Drain)},
+		{[]any{"breaker", "window"}, isZero(f.Breaker.Window)},
+		{[]any{"breaker", "minimum"}, isZero(f.Breaker.Minimum)},
+		{[]any{"sample", "rows"}, isZero(f.Sample.Rows)},
+		{[]any{"sample", "bytes"}, isZero(f.Sample.Bytes)},
 		{[]any{"arrival", "patience"}, f.Arrival != nil && isZero(f.Arrival.Patience)},
 	} {
 		if given.zero {
@@ -220,6 +224,7 @@ func appendJSON(out []byte, n strictyaml.Node, key string) []byte {
 			return append(out, text...)
 		}
 		return jcs.AppendString(out, text)
+	case strictyaml.Absent, strictyaml.Null:
 	}
 	return append(out, "null"...)
 }

@@ -38,7 +38,10 @@ func Select(p *Profile, s *Snapshot) (*Selection, error) {
 		hash.Write([]byte(v.ID))
 	}
 	selection.Hash = hex.EncodeToString(hash.Sum(nil))
-	return selection, selection.findRepeats(s)
+	if err := selection.findRepeats(s); err != nil {
+		return nil, err
+	}
+	return selection, nil
 }
 
 // Place says which variation and which chart of the snapshot the execution of a number is, by their indices (LR-1.2).

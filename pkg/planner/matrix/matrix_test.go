@@ -364,8 +364,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		a, err := matrix.Parse(text)
 		if err != nil {
-			var bad *matrix.Error
-			if !errors.As(err, &bad) {
+			if _, ok := errors.AsType[*matrix.Error](err); !ok {
 				t.Fatal(err)
 			}
 			return
