@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -209,7 +210,7 @@ func (f *Fold) Progress(now time.Time) *Progress {
 		if p.Kinds == nil {
 			p.Kinds = make(map[string]int)
 		}
-		p.Kinds[kind.Kind] += count
+		p.Kinds[cmp.Or(kind.Kind, string(kind.Outcome))] += count
 	}
 	for state, count := range f.all.states {
 		if p.CacheStates == nil {

@@ -294,6 +294,25 @@ func TestLR_8_8_5_EachCoordinateIsEquallyLikely(t *testing.T) {
 	}
 }
 
+func TestLR_8_8_5_EachSubsetIsEquallyLikely(t *testing.T) {
+	const seeds = 3000
+	for _, c := range []struct{ n, limit, subsets int }{{2, 1, 2}, {4, 1, 4}, {4, 3, 4}, {5, 2, 10}} {
+		a := numbered(t, [4]int{1, 1, 1, c.n}, nil)
+		counts := map[string]int{}
+		for seed := range uint64(seeds) {
+			counts[strings.Join(ids(t, a, c.limit, seed), ",")]++
+		}
+		if len(counts) != c.subsets {
+			t.Errorf("%d of %d: %d subsets", c.limit, c.n, len(counts))
+		}
+		for _, n := range counts {
+			if share := float64(n) * float64(c.subsets) / seeds; share < 0.8 || share > 1.2 {
+				t.Errorf("%d of %d: a subset comes %.2f times as often as it should", c.limit, c.n, share)
+			}
+		}
+	}
+}
+
 func TestLR_8_8_6_AProductOfATrillionIsSampledAtOnce(t *testing.T) {
 	begin := time.Now()
 	a := numbered(t, [4]int{1000, 1000, 1000, 1000}, nil)
