@@ -168,6 +168,9 @@ func (f *Fold) count(e *Execution) {
 	f.signs.add(e)
 }
 
+// Bad tells of a record that cannot be read: it is in no number but that of the diagnostic.
+func (f *Fold) Bad() { f.signs.bad++ }
+
 // Trip is what the breaker saw when it tripped, nil when it has not.
 func (f *Fold) Trip() *Trip { return f.trip }
 

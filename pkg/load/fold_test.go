@@ -280,7 +280,8 @@ func TestLR_6_7_ASecondAttemptIsCountedOnceAndItsRequestsAllTheSame(t *testing.T
 	f.Execution(&load.Execution{Number: 3})
 	f.Execution(&load.Execution{Number: -1})
 	f.Admission(&load.Admission{Number: 1 << 40})
-	if p := f.Progress(moment(9)); p.Recorded != 2 || !hasDiagnostic(p.Diagnostics, "bad_record", 3) {
+	f.Bad()
+	if p := f.Progress(moment(9)); p.Recorded != 2 || !hasDiagnostic(p.Diagnostics, "bad_record", 4) {
 		t.Errorf("%+v", p)
 	}
 }
