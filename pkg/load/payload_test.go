@@ -12,7 +12,7 @@ import (
 	"github.com/braidhq/braid/pkg/planner/matrix"
 )
 
-const twoQueries = `{"force":true,"async_mode":true,"result_type":"results","result_format":"csv","custom":1e3,"datasource":{"type":"table","id":31},
+const twoQueries = `{"force":true,"async_mode":true,"force_nonce":["x"],"tab_id":"t","result_type":"results","result_format":"csv","custom":1e3,"datasource":{"type":"table","id":31},
  "form_data":{"slice_id":1,"viz_type":"old","metric":"revenue"},
  "queries":[
   {"metrics":["revenue"],"filters":[{"col":"order_month","op":"TEMPORAL_RANGE","val":"Last year","x":1},{"col":"paid","op":"==","val":1.50}],"result_type":"samples"},
@@ -81,6 +81,24 @@ func TestAPayloadIsTheStoredRequestWithTheVariation(t *testing.T) {
 	want := `{"datasource":"uuid","force":false,"form_data":{"dashboardId":1,"slice_id":2},"queries":[{"filters":[]}],"result_format":"json","result_type":"full"}`
 	if got, err := load.Payload(bare); err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestATimeRangeReplacesWhereverTheChartHasOne(t *testing.T) {
+	for context, want := range map[string]string{
+		`{"queries":[{"filters":[{"col":"d","op":"Temporal_Range","val":"Last year"}]},{}]}`: `[{"filters":[{"col":"d","op":"Temporal_Range","val":"x"}]},{"filters":[]}]`,
+		`{"queries":[{"filters":[{"col":"d","op":"TEMPORAL_RANGE"}]}]}`:                      `[{"filters":[{"col":"d","op":"TEMPORAL_RANGE","val":"x"}]}]`,
+		`{"queries":[{"time_range":"Last year"},{"time_range":null}]}`:                       `[{"filters":[],"time_range":"x"},{"filters":[],"time_range":null}]`,
+		`{"queries":[{"time_range":"x","granularity":"d"}]}`:                                 `[{"filters":[],"granularity":"d","time_range":"x"}]`,
+		`{"queries":[{"granularity":"d"}]}`:                                                  `[{"filters":[],"granularity":"d"}]`,
+	} {
+		got, err := load.Payload(request(t, context, `{"time_range":"x"}`))
+		var body struct {
+			Queries json.RawMessage `json:"queries"`
+		}
+		if err != nil || json.Unmarshal(got, &body) != nil || string(body.Queries) != want {
+			t.Errorf("%s gives %s, %v", context, body.Queries, err)
+		}
 	}
 }
 

@@ -75,8 +75,8 @@ func TestLR_8_9_RepeatsAreExactlyTheEqualPayloadsOfARole(t *testing.T) {
 			}
 			return string(list)
 		}
-		axes := fmt.Sprintf(`{"role":%s,"time_range":%s,"filters":[[],[{"col":"region","op":"==","val":1}],[{"col":"other","op":"==","val":1},{"col":"region","op":"==","val":2}]]}`,
-			some("roles", []string{"A", "B", "C"}), some("ranges", []string{"Last week", "Last day", "x"}))
+		axes := fmt.Sprintf(`{"role":%s,"time_range":[null,%s,"filters":[[],[{"col":"region","op":"==","val":1}],[{"col":"other","op":"==","val":1},{"col":"region","op":"==","val":2}]]}`,
+			some("roles", []string{"A", "B", "C"}), some("ranges", []string{"Last week", "Last day", "x"})[1:])
 		p := &load.Profile{ID: "p", Environment: "e", Dashboard: "d", Concurrency: 1, Cap: rapid.IntRange(1, 30).Draw(t, "cap"), Axes: json.RawMessage(axes)}
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
