@@ -96,6 +96,7 @@ func (a *account) takeIn(what any, news <-chan any) {
 			a.execution(m)
 		case unreadable:
 			a.bad++
+			a.fold.Bad()
 			a.log.Error("a record of the load run cannot be read; it is left out", "sequence", m.sequence, "error", m.err)
 		}
 		if a.tripped {
@@ -123,6 +124,7 @@ func (a *account) admission(m *load.Admission) {
 
 func (a *account) execution(m *load.Execution) {
 	if m.Number < 0 || m.Number >= a.at.run.Total {
+		a.fold.Execution(m) // it tells of it
 		a.log.Error("a record of a number that the load run does not have is left out", "number", m.Number)
 		return
 	}

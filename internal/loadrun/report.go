@@ -102,15 +102,19 @@ func foldOf(
 			}
 		},
 		Execution: func(e *load.Execution, _ uint64, _ time.Time) {
-			if caught || e.Number < 0 || e.Number >= r.Total {
+			if caught {
 				return
 			}
-			if series != nil && !fold.Recorded(e.Number) {
+			if series != nil && e.Number >= 0 && e.Number < r.Total && !fold.Recorded(e.Number) {
 				series.Add(e)
 			}
 			fold.Execution(e)
 		},
 		Bad: func(sequence uint64, err error) {
+			if caught {
+				return
+			}
+			fold.Bad()
 			log.Error("a record of a load run cannot be read; it is left out", "run", r.ID, "sequence", sequence, "error", err)
 		},
 		CaughtUp: func() { caught = true; enough() },

@@ -50,7 +50,7 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := newEngines(b, cfg)
+	parts, err := newCoordination(b, cfg)
 	if err != nil {
 		b.Close()
 		return nil, err

@@ -86,7 +86,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err := b.Ensure(ctx, assets); err != nil {
 		return err
 	}
-	parts, err := newEngines(b, CoordinatorConfig{
+	parts, err := newCoordination(b, CoordinatorConfig{
 		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, DefaultInFlight: e.cfg.DefaultInFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
 		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log, Telemetry: e.cfg.Telemetry,
 	})

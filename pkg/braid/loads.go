@@ -17,14 +17,14 @@ import (
 	"github.com/braidhq/braid/pkg/service"
 )
 
-// engines are the parts of a coordinator: queries, load runs as people ask for them, and the course of load runs.
-type engines struct {
+// coordination is the parts of a coordinator: queries, load runs as people ask for them, and the course of load runs.
+type coordination struct {
 	queries *coordinator.Coordinator
 	desk    *loadrun.Desk
 	loads   *loadrun.Controller
 }
 
-func newEngines(b *bus.Bus, cfg CoordinatorConfig) (engines, error) {
+func newCoordination(b *bus.Bus, cfg CoordinatorConfig) (coordination, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -36,7 +36,7 @@ func newEngines(b *bus.Bus, cfg CoordinatorConfig) (engines, error) {
 	}
 	queries, err := newCoordinator(b, cfg)
 	if err != nil {
-		return engines{}, err
+		return coordination{}, err
 	}
 	ports := loadrun.Ports{
 		Records: b, Files: b, Queue: b, Intake: b, Executions: b, Errands: b, Services: b, Leader: b.Leader(),
@@ -45,9 +45,9 @@ func newEngines(b *bus.Bus, cfg CoordinatorConfig) (engines, error) {
 	settings := loadrun.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, Keep: cfg.Keep}
 	loads, err := loadrun.NewController(settings, ports)
 	if err != nil {
-		return engines{}, err
+		return coordination{}, err
 	}
-	return engines{queries, loadrun.NewDesk(settings, ports), loads}, nil
+	return coordination{queries, loadrun.NewDesk(settings, ports), loads}, nil
 }
 
 // lead leads until ctx ends.
