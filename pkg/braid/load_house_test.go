@@ -135,3 +135,17 @@ func (d *described) needed(o described1) string {
 	}
 	return ""
 }
+
+// slow makes each query of the fake take a while.
+func (b *boards) slow(t *testing.T) {
+	t.Helper()
+	if err := b.fake.Update(func(c *simulator.Config) { c.Latency.Base.Low = 300 * time.Millisecond }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sent is how many requests the fake has counted, of all kinds.
+func (b *boards) sent() int { return b.fake.Counters().Requests }
+
+// charts is how many of them were for a chart's data.
+func (b *boards) charts() int { return b.fake.Counters().Routes[simulator.ChartData].Requests }
