@@ -29,6 +29,8 @@ func layers() []layer {
 		{"pkg/retry", []string{"pkg/messages"}},
 		{"pkg/breaker", nil},
 		{"pkg/timing", nil},
+		{"pkg/jcs", nil},
+		{"pkg/planner/matrix", []string{"pkg/jcs"}},
 		{"pkg/load", []string{"pkg/breaker", "pkg/jcs", "pkg/messages", "pkg/planner/matrix", "pkg/strictyaml", "pkg/timing"}},
 		{"pkg/resume", []string{"pkg/messages"}},
 		{"pkg/share", nil},
@@ -39,7 +41,7 @@ func layers() []layer {
 		{"internal/loadrun", []string{pure}},
 
 		{"internal/bus", []string{"pkg/lease", "pkg/load", "pkg/messages"}},
-		{"internal/fetch", []string{"pkg/frame", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
+		{"internal/fetch", []string{"pkg/frame", "pkg/jcs", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
 		{"internal/output", []string{"pkg/frame", "pkg/messages"}},
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},

@@ -68,15 +68,12 @@ type Executions interface {
 	TrackRun(ctx context.Context, run string, on RunTracker) error
 	// Execution reads the record of a number, the first that was stored; the error wraps messages.ErrNotFound.
 	Execution(ctx context.Context, run string, number int) (*load.Execution, error)
+	// SealRun keeps all further records of executions of a run from being stored. Once it has returned nil, none is stored any more.
+	SealRun(ctx context.Context, run string) error
 }
 
 // RunTracker is told of a run's records.
-type RunTracker struct {
-	Admission func(a *load.Admission, sequence uint64)
-	Execution func(e *load.Execution, sequence uint64, stored time.Time)
-	Bad       func(sequence uint64, err error) // cannot be read
-	CaughtUp  func()
-}
+type RunTracker = load.RunTracker
 
 // Errands asks workers to look a dashboard up: coordinators do not speak to services.
 type Errands interface {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
-	"github.com/braidhq/braid/internal/worker"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -44,7 +43,7 @@ type Embedded struct {
 	*Local
 	cfg     EmbeddedConfig
 	server  *bus.Server
-	workers []*worker.Worker
+	workers []*engines
 	buses   []*bus.Bus
 }
 
@@ -87,14 +86,14 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err := b.Ensure(ctx, assets); err != nil {
 		return err
 	}
-	engine, err := newCoordinator(b, CoordinatorConfig{
+	parts, err := newCoordination(b, CoordinatorConfig{
 		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, DefaultInFlight: e.cfg.DefaultInFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
 		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log, Telemetry: e.cfg.Telemetry,
 	})
 	if err != nil {
 		return err
 	}
-	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry}
+	e.Local = &Local{engine: parts.queries, desk: parts.desk, loads: parts.loads, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry}
 	e.cfg.Telemetry.watch(b)
 	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {
@@ -142,7 +141,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 		}
 		return work.Wait()
 	})
-	parts.Go(func() error { return e.engine.Run(leading) })
+	parts.Go(func() error { return e.lead(leading) })
 	return parts.Wait()
 }
 

@@ -56,6 +56,9 @@ type Item struct {
 // ErrIntakeClosed means that a run admits no request any more.
 var ErrIntakeClosed = errors.New("the run's intake is closed")
 
+// ErrSealed means that a run takes no record of an execution any more: what it counted at its end stays true.
+var ErrSealed = errors.New("the run's records are sealed")
+
 // Admission is stored before an execution's request is sent; it is refused when intake is closed. With it is known how many requests were
 // sent, whatever becomes of the worker.
 type Admission struct {
@@ -106,6 +109,7 @@ type Execution struct {
 	Rows        int64           `json:"rows"`
 	Sample      json.RawMessage `json:"sample,omitempty"` // a JSON array of the first rows' own texts, of the first query
 	Truncated   bool            `json:"sample_truncated,omitempty"`
+	RowSet      string          `json:"row_set_sha256,omitempty"`  // of the rows without their order, where the sample is all of them; RowSetOf makes it
 	Rejected    []string        `json:"filter_rejected,omitempty"` // columns of the variation that the server did not apply
 	ReaderLag   time.Duration   `json:"reader_lag_ns"`             // of the upstream time, what the runner itself took
 	Worker      string          `json:"worker"`
