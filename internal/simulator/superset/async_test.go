@@ -86,7 +86,7 @@ func TestEveryRequestIsAJobWhereTheFeatureIsOn(t *testing.T) {
 				t.Fatalf("ended as %s, %s, by %v", status, url, seen)
 			}
 			object := r.send("GET", url, who, "").fields(t)[0]
-			if got := cacheFields(object); got != (seenFields(`"2026-09-01T10:00:00"`)) {
+			if got := cacheFields(object); got != seenFields(`"2026-09-01T10:00:00"`) {
 				t.Errorf("read back: %+v", got)
 			}
 			// What is cached is answered at once.

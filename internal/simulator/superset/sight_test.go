@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -107,10 +108,11 @@ func TestEqualServersGiveEqualAnswers(t *testing.T) {
 		return string(r.ask(r.login("gamma"), chart, "").body)
 	}
 	for _, chart := range []int64{101, 102, 103, 106, 109} {
-		if ask(superset.Config{Seed: 7}, chart) != ask(superset.Config{Seed: 7}, chart) {
+		first, second := ask(superset.Config{Seed: 7}, chart), ask(superset.Config{Seed: 7}, chart)
+		if first != second {
 			t.Errorf("chart %d: one seed, two answers", chart)
 		}
-		if ask(superset.Config{Seed: 7}, chart) == ask(superset.Config{Seed: 8}, chart) {
+		if first == ask(superset.Config{Seed: 8}, chart) {
 			t.Errorf("chart %d: two seeds, one answer", chart)
 		}
 	}
@@ -238,9 +240,7 @@ func inBubble(t *testing.T, config superset.Config, test func(t *testing.T, b *b
 
 func (b *bubble) send(ctx context.Context, path, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequestWithContext(ctx, "POST", path, strings.NewReader(body))
-	for name, values := range b.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, b.header)
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, req)
@@ -287,11 +287,15 @@ func TestLatency(t *testing.T) {
 		{"no bound", superset.Latency{Base: base}, superset.CacheNull, 4, 1, []time.Duration{100 * ms, 100 * ms, 100 * ms, 100 * ms}},
 		{"two slots", superset.Latency{Base: base, Slots: 2}, superset.CacheNull, 5, 1, []time.Duration{100 * ms, 100 * ms, 200 * ms, 200 * ms, 300 * ms}},
 		{
-			"steps", superset.Latency{Base: base, Steps: []superset.Step{{From: 2, Factor: 5}, {From: 4, Factor: 1}}}, superset.CacheNull, 1, 4,
+			"steps",
+			superset.Latency{Base: base, Steps: []superset.Step{{From: 2, Factor: 5}, {From: 4, Factor: 1}}},
+			superset.CacheNull, 1, 4,
 			[]time.Duration{100 * ms, 500 * ms, 500 * ms, 100 * ms},
 		},
 		{
-			"a freeze", superset.Latency{Base: base, Freeze: []superset.Freeze{{At: 2, For: 3 * time.Second}}}, superset.CacheNull, 1, 3,
+			"a freeze",
+			superset.Latency{Base: base, Freeze: []superset.Freeze{{At: 2, For: 3 * time.Second}}},
+			superset.CacheNull, 1, 3,
 			[]time.Duration{100 * ms, 3100 * ms, 100 * ms},
 		},
 	} {
