@@ -97,6 +97,9 @@ func TestEveryRequestIsAJobWhereTheFeatureIsOn(t *testing.T) {
 			if got := cacheFields(r.ask(who, 101, `{"force": true}`).fields(t)[0]); got.isCached != "null" {
 				t.Errorf("forced: %+v", got)
 			}
+			if got := cacheFields(r.ask(who, 102, `{"force": true}`).fields(t)[0]); got.isCached != "null" {
+				t.Errorf("forced, never asked before: %+v", got)
+			}
 			// So is what is not full JSON.
 			if a := r.ask(who, 104, `{"result_type": "results"}`); a.status != http.StatusOK {
 				t.Errorf("results: %d", a.status)
