@@ -176,7 +176,7 @@ func TestLargeAnswersAreStreamed(t *testing.T) {
 		least       int64
 	}{
 		"a million rows": {1_000_000, 1, 40_000_000},
-		"1 GB":           {16_000, 65_536, 1 << 30},
+		"1 GB":           {16_000, 65_536, 1_000_000_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, superset.Config{Data: superset.Data{Rows: c.rows, Width: c.width}})
