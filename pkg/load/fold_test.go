@@ -329,6 +329,24 @@ func TestLR_11_1_TheCountsOfARunThatHasEndedComeToItsTotal(t *testing.T) {
 	})
 }
 
+func TestWhileARunDrainsWhatIsInFlightMayStillEnd(t *testing.T) {
+	r := running(t, 10, nil)
+	f := folded(t, r, success(0, 9, 10, load.Miss))
+	f.Admission(&load.Admission{Number: 1, Attempt: 1})
+	if p := f.Progress(moment(0)); p.NotDispatched != 0 || p.InFlight != 1 {
+		t.Errorf("%+v", p)
+	}
+	r.State = load.Draining
+	f.Follow(r)
+	if p := f.Progress(moment(0)); p.NotDispatched != 8 || p.InFlight != 1 {
+		t.Errorf("%+v", p)
+	}
+	f.Execution(success(1, 9, 10, load.Miss))
+	if r := f.Report(); r.NotDispatched != 8 || r.InFlight != 0 || r.Verdict != load.NotYetOver {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestLR_3_8_PercentilesAreByChartRoleAndCacheStateAndSayWhatTheyMix(t *testing.T) {
 	r := running(t, 30, func(r *load.Run) { r.State, r.Ending = load.Ended, load.Completed })
 	var all []*load.Execution
