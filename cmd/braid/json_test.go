@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"slices"
@@ -9,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/braidhq/braid/internal/simulator"
 )
 
 const jsonFlow = `schema: query/v1
@@ -86,17 +83,7 @@ func jsonSteps() []jsonStep {
 func TestEveryCommandPrintsOneJSONDocument(t *testing.T) {
 	d := newFolder(t)
 	d.write("flow.yaml", jsonFlow)
-	ctx, stop := context.WithCancel(t.Context())
-	base, wait, err := simulator.New(simulator.Config{}).Serve(ctx, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		stop()
-		_ = wait()
-	}()
-	d.env["BRAID_SERVICE_URL"] = "usgs-waterdata=" + base + simulator.WaterDataBase
-	d.env["BRAID_PROGRESS"] = "quiet"
+	d.simulate()
 	seen, id := map[string]bool{}, ""
 	for _, step := range jsonSteps() {
 		args := strings.Fields(strings.ReplaceAll(step.args, "ID", id))
