@@ -249,6 +249,16 @@ func TestLR_7_7_AnArmedBreakerShowsWhatItSees(t *testing.T) {
 	}
 }
 
+func TestTheRecentTimesAreThoseOfTheBreakersWindow(t *testing.T) {
+	f := folded(t, running(t, 60, func(r *load.Run) { r.Profile.Breaker.Window, r.Profile.Breaker.Minimum = 3, 3 }))
+	for i := range 8 {
+		f.Execution(success(i, 9, 80-10*i, load.Miss))
+	}
+	if p := f.Progress(moment(0)); p.Recent.Upstream.Samples != 3 || *p.Recent.Upstream.P99 != 30*time.Millisecond || *p.Recent.Upstream.P50 != 20*time.Millisecond {
+		t.Errorf("%+v", p.Recent.Upstream)
+	}
+}
+
 func hasDiagnostic(all []load.Diagnostic, code string, count int) bool {
 	return slices.ContainsFunc(all, func(d load.Diagnostic) bool { return d.Code == code && d.Count == count && d.Text != "" })
 }
