@@ -29,6 +29,8 @@ func layers() []layer {
 		{"pkg/retry", []string{"pkg/messages"}},
 		{"pkg/breaker", nil},
 		{"pkg/timing", nil},
+		{"pkg/jcs", nil},
+		{"pkg/planner/matrix", []string{"pkg/jcs"}},
 		{"pkg/load", []string{"pkg/breaker", "pkg/jcs", "pkg/messages", "pkg/planner/matrix", "pkg/strictyaml", "pkg/timing"}},
 		{"pkg/resume", []string{"pkg/messages"}},
 		{"pkg/share", nil},

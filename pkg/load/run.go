@@ -49,20 +49,22 @@ type Run struct {
 	Capacity    Terms     `json:"capacity"`
 	GateHash    string    `json:"gate_hash,omitempty"`
 	Approval    *Approval `json:"approval,omitempty"` // in PROD
-	State       State     `json:"state"`
-	Stage       int       `json:"stage"` // index of the one that is under way
-	Slots       int       `json:"slots"` // its concurrency now
-	Ending      Ending    `json:"ending,omitempty"`
-	Reason      string    `json:"reason,omitempty"`
-	StoppedBy   string    `json:"stopped_by,omitempty"`
-	Trip        *Trip     `json:"trip,omitempty"`
-	Owner       string    `json:"owner,omitempty"`
-	Team        string    `json:"team,omitempty"`
-	Created     time.Time `json:"created"`
-	Started     time.Time `json:"started,omitzero"`
-	Closed      time.Time `json:"closed,omitzero"` // intake
-	Ended       time.Time `json:"ended,omitzero"`
-	Updated     time.Time `json:"updated"`
+	// ReferenceP99 is that of the upstream latency of the run that the profile names as its reference, as it was at the start. Nil: there is none.
+	ReferenceP99 *time.Duration `json:"reference_p99_ns,omitempty"`
+	State        State          `json:"state"`
+	Stage        int            `json:"stage"` // index of the one that is under way
+	Slots        int            `json:"slots"` // its concurrency now
+	Ending       Ending         `json:"ending,omitempty"`
+	Reason       string         `json:"reason,omitempty"`
+	StoppedBy    string         `json:"stopped_by,omitempty"`
+	Trip         *Trip          `json:"trip,omitempty"`
+	Owner        string         `json:"owner,omitempty"`
+	Team         string         `json:"team,omitempty"`
+	Created      time.Time      `json:"created"`
+	Started      time.Time      `json:"started,omitzero"`
+	Closed       time.Time      `json:"closed,omitzero"` // intake
+	Ended        time.Time      `json:"ended,omitzero"`
+	Updated      time.Time      `json:"updated"`
 }
 
 // Trip is what the breaker saw when it tripped (LR-7.6).

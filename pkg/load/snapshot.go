@@ -3,6 +3,8 @@ package load
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/braidhq/braid/pkg/planner/matrix"
 )
 
 // Snapshot is what was found of a profile's dashboard. A run works with the one that it was started with, whatever changes meanwhile.
@@ -63,13 +65,7 @@ type Dependent struct {
 }
 
 // Variation is one coordinate of the matrix, normalised (LR-8.2).
-type Variation struct {
-	ID          string          `json:"id"`           // SHA-256 of Coordinate
-	FiltersHash string          `json:"filters_hash"` //
-	Role        string          `json:"role,omitempty"`
-	TimeRange   string          `json:"time_range,omitempty"`
-	Coordinate  json.RawMessage `json:"coordinate"` // canonical form
-}
+type Variation = matrix.Variation
 
 // Selection is what a run goes through, made once and stored (LR-8.7): execution n is chart n mod charts of variation n div charts.
 type Selection struct {
