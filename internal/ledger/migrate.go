@@ -183,7 +183,9 @@ type querier interface {
 
 func appliedSteps(ctx context.Context, q querier) ([]appliedStep, error) {
 	var there bool
-	if err := q.QueryRow(ctx, "SELECT to_regclass('braid.migrations') IS NOT NULL").Scan(&there); err != nil {
+	// Not by to_regclass: it may remember from before the lock that there was no such table.
+	if err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = 'braid' AND c.relname = 'migrations')`).Scan(&there); err != nil {
 		return nil, fmt.Errorf("read the ledger's version: %w", explained(err))
 	}
 	if !there {
