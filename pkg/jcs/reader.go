@@ -50,10 +50,9 @@ func (r *reader) next() byte {
 }
 
 func (r *reader) value(out []byte, depth int) ([]byte, *Error) {
-	if depth > MaxDepth {
-		return nil, r.fail(TooDeep, "lists and objects are nested too deeply")
-	}
 	switch c := r.next(); {
+	case (c == '{' || c == '[') && depth == MaxDepth:
+		return nil, r.fail(TooDeep, "lists and objects are nested too deeply")
 	case c == '{':
 		return r.object(out, depth+1)
 	case c == '[':
@@ -227,10 +226,12 @@ func (r *reader) unit(begin int) (rune, *Error) {
 	}
 	if r.at+1 < len(r.text) && r.text[r.at] == '\\' && r.text[r.at+1] == 'u' {
 		r.at += 2
-		if second, ok := r.hex(); ok {
-			if pair := utf16.DecodeRune(first, second); pair != utf8.RuneError {
-				return pair, nil
-			}
+		second, ok := r.hex()
+		if !ok {
+			return 0, r.fail(InvalidJSON, `\u needs four hexadecimal digits`)
+		}
+		if pair := utf16.DecodeRune(first, second); pair != utf8.RuneError {
+			return pair, nil
 		}
 	}
 	r.at = begin

@@ -37,7 +37,7 @@ func readFilters(raw json.RawMessage) (value, error) {
 	for i, text := range given {
 		clause, err := readClause(text)
 		if err != nil {
-			return value{}, fmt.Errorf("clause %d: %w", i, err)
+			return value{}, badFilter("clause %d: %s", i, err)
 		}
 		clauses[i] = clause
 	}
