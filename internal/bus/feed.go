@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/braidhq/braid/pkg/journal"
+	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -43,7 +44,7 @@ func feedOf(feed journal.Feed) (feedSpec, error) {
 	case journal.Events:
 		return feedSpec{stream: streamEvents, subjects: []string{"braid.event.>"}, whole: true, read: readEventRecord}, nil
 	}
-	return feedSpec{}, fmt.Errorf("there is no feed %q", feed)
+	return feedOfLoad(feed)
 }
 
 // Journal gives the records of all streams to one reader, which may be in any process: a record that it has acknowledged is told to
@@ -86,7 +87,7 @@ func (j *Journal) Open(ctx context.Context, feed journal.Feed) (journal.Reader, 
 	delivered := consumer.CachedInfo().Delivered
 	r := &feedReader{
 		feed: feed, spec: spec, incoming: incoming, done: make(chan struct{}), gaps: gaps{consumer: delivered.Consumer, stream: delivered.Stream},
-		missed: func(n uint64) { j.miss(feed, n) },
+		missed: func(n uint64) { j.miss(feed, n) }, bus: j.bus,
 	}
 	go r.endWith(renewed)
 	return r, nil
@@ -151,12 +152,14 @@ func (j *Journal) lag(ctx context.Context, feed journal.Feed, spec feedSpec) (jo
 	if lag.Unread == 0 {
 		return lag, nil
 	}
-	msg, err := stream.GetMsg(ctx, max(state.AckFloor.Stream+1, info.State.FirstSeq), jetstream.WithGetMsgSubject(spec.subjects[0]))
-	switch {
-	case err == nil:
-		lag.Oldest = msg.Time
-	case !errors.Is(err, jetstream.ErrMsgNotFound):
-		return journal.Lag{}, err
+	for _, subject := range spec.subjects {
+		msg, err := stream.GetMsg(ctx, max(state.AckFloor.Stream+1, info.State.FirstSeq), jetstream.WithGetMsgSubject(subject))
+		switch {
+		case err == nil && (lag.Oldest.IsZero() || msg.Time.Before(lag.Oldest)):
+			lag.Oldest = msg.Time
+		case err != nil && !errors.Is(err, jetstream.ErrMsgNotFound):
+			return journal.Lag{}, err
+		}
 	}
 	return lag, nil
 }
@@ -169,6 +172,8 @@ type feedReader struct {
 	done     chan struct{}
 	gaps     gaps
 	missed   func(uint64)
+	bus      *Bus
+	snapshot *load.Snapshot // that was read last
 }
 
 // Next waits for a record. A connection that was made anew ends the reading: the server may know nothing of its pull.
@@ -191,13 +196,25 @@ func (r *feedReader) Next(ctx context.Context) (*journal.Record, error) {
 	}
 	record := &journal.Record{Feed: r.feed, Sequence: meta.Sequence.Stream, Stored: meta.Timestamp, Subject: msg.Subject(), Ack: msg.Ack}
 	r.spec.read(record, msg)
+	r.addCharts(ctx, record)
 	return record, nil
 }
 
-// Close ends the reading. What was told and not acknowledged is told again when its time is over.
+// Close ends the reading. What the client holds goes back at once, for whoever reads next; what was told and not acknowledged is told again
+// when its time is over.
 func (r *feedReader) Close() {
 	close(r.done)
-	r.incoming.Stop()
+	defer r.incoming.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), tidyWait)
+	defer cancel()
+	r.incoming.Drain()
+	for {
+		msg, err := r.incoming.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return // that was all, or the server is away
+		}
+		_ = msg.Nak() // else it comes again later
+	}
 }
 
 // gaps finds what was removed from a stream before the consumer came to it. The consumer counts what it tells, whoever reads: between two

@@ -250,7 +250,22 @@ func (b *batch) runs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.charts(ctx); err != nil {
+		return err
+	}
 	return b.removed(ctx, "UPDATE braid.load_runs SET removed = $2 WHERE run = $1 AND removed IS NULL", ids, removed)
+}
+
+func (b *batch) charts(ctx context.Context) error {
+	var rows []chartRow
+	seen := map[string]bool{}
+	for _, r := range b.records {
+		if r.Snapshot != nil && !seen[r.Snapshot.ID] {
+			seen[r.Snapshot.ID] = true
+			rows = append(rows, rowsOfCharts(r.Snapshot)...)
+		}
+	}
+	return merge(ctx, b.tx, "INSERT INTO braid.load_charts SELECT * FROM json_populate_recordset(NULL::braid.load_charts, $1::json) ON CONFLICT DO NOTHING", rows)
 }
 
 func (b *batch) rejects(ctx context.Context) error {

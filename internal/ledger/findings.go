@@ -1,9 +1,127 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/braidhq/braid/pkg/load"
 )
 
-func findingsOf(ctx context.Context, tx pgx.Tx, keys []groupKey) error { return nil }
+type findingRow struct {
+	Run           string          `json:"run"`
+	Chart         int64           `json:"chart"`
+	FiltersHash   string          `json:"filters_hash"`
+	Role          string          `json:"role"`
+	TimeRange     string          `json:"time_range"`
+	TimeDependent bool            `json:"time_dependent"`
+	OrderOnly     bool            `json:"order_only"`
+	Digests       json.RawMessage `json:"digests"`
+}
+
+// seenDigest is how often a group has had one digest with one cache state, and the first sample of it.
+type seenDigest struct {
+	Run         string
+	Chart       int64
+	FiltersHash string
+	Role        string
+	TimeRange   string
+	SHA256      string
+	Cache       string
+	Count       int
+	Sample      *string
+	Whole       bool // the sample has all rows of all queries
+}
+
+// findingsOf makes the findings of groups anew: a group whose counted successes have more than one digest has one (LR-5.4).
+func findingsOf(ctx context.Context, tx pgx.Tx, keys []groupKey) error {
+	if err := merge(ctx, tx, `
+		DELETE FROM braid.findings AS f USING json_populate_recordset(NULL::braid.findings, $1::json) AS k
+		WHERE f.run = k.run AND f.chart = k.chart AND f.filters_hash = k.filters_hash AND f.role = k.role AND f.time_range = k.time_range`, keys); err != nil {
+		return err
+	}
+	// Samples are read of groups alone that differ.
+	seen, err := look[seenDigest](ctx, tx, `
+		WITH of_group AS (
+			SELECT e.* FROM json_populate_recordset(NULL::braid.findings, $1::json) AS k
+			JOIN braid.executions AS e USING (run, chart, filters_hash, role, time_range)
+			WHERE e.counted AND NOT e.warm_up AND e.outcome = 'success' AND e.data_sha256 IS NOT NULL
+		), differing AS (
+			SELECT run, chart, filters_hash, role, time_range FROM of_group GROUP BY 1, 2, 3, 4, 5 HAVING min(data_sha256) <> max(data_sha256)
+		)
+		SELECT run, chart, filters_hash, role, time_range, data_sha256, coalesce(cache_state, ''), count(*),
+			(array_agg(sample ORDER BY sequence))[1], NOT bool_or(sample_truncated) AND bool_and(coalesce(json_array_length(queries), 1) = 1)
+		FROM of_group JOIN differing USING (run, chart, filters_hash, role, time_range)
+		GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`, keys)
+	if err != nil {
+		return err
+	}
+	groups := map[groupKey][]seenDigest{}
+	var order []groupKey
+	for _, s := range seen {
+		key := groupKey{s.Run, s.Chart, s.FiltersHash, s.Role, s.TimeRange}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], s)
+	}
+	var rows []findingRow
+	for _, key := range order {
+		row, err := rowOfFinding(key, groups[key])
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	return merge(ctx, tx, "INSERT INTO braid.findings SELECT * FROM json_populate_recordset(NULL::braid.findings, $1::json)", rows)
+}
+
+func rowOfFinding(key groupKey, seen []seenDigest) (findingRow, error) {
+	row := findingRow{
+		Run: key.Run, Chart: key.Chart, FiltersHash: key.FiltersHash, Role: key.Role, TimeRange: key.TimeRange,
+		TimeDependent: isRelative(key.TimeRange), OrderOnly: sameRows(seen),
+	}
+	byDigest := map[string]*load.DigestCount{}
+	for _, s := range seen {
+		if byDigest[s.SHA256] == nil {
+			byDigest[s.SHA256] = &load.DigestCount{SHA256: s.SHA256, Cache: map[load.CacheState]int{}}
+		}
+		byDigest[s.SHA256].Count += s.Count
+		byDigest[s.SHA256].Cache[load.CacheState(s.Cache)] += s.Count
+	}
+	digests := slices.SortedFunc(maps.Values(byDigest), func(a, b *load.DigestCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.SHA256, b.SHA256))
+	})
+	var err error
+	row.Digests, err = document(digests)
+	return row, err
+}
+
+// sameRows tells whether all samples are whole and have the same rows in whatever order.
+func sameRows(seen []seenDigest) bool {
+	var want []string
+	for i, s := range seen {
+		var rows []json.RawMessage
+		if !s.Whole || s.Sample == nil || json.Unmarshal([]byte(*s.Sample), &rows) != nil {
+			return false
+		}
+		sorted := make([]string, len(rows))
+		for j, row := range rows {
+			sorted[j] = string(row)
+		}
+		slices.Sort(sorted)
+		if i == 0 {
+			want = sorted
+		} else if !slices.Equal(sorted, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// isRelative tells whether a time range means other dates on another day.
+func isRelative(timeRange string) bool { return timeRange != "" }

@@ -240,16 +240,26 @@ func (l *Ledger) apart(ctx context.Context, records []*journal.Record) error {
 		}
 		return l.apart(ctx, records[half:])
 	}
-	if _, err := l.attempt(ctx, records, true); err == nil && records[0].Execution != nil {
-		l.cfg.Log.Warn("the ledger took an execution without its texts", "subject", records[0].Subject, "error", offence)
-		return nil
+	r := records[0]
+	if r.Execution != nil {
+		switch again, err := l.attempt(ctx, records, true); {
+		case err != nil:
+			return err
+		case again == nil:
+			l.cfg.Log.Warn("the ledger took an execution without its texts", "subject", r.Subject, "error", offence)
+			return nil
+		}
 	}
-	rejected := *records[0]
-	rejected = journal.Record{Feed: rejected.Feed, Sequence: rejected.Sequence, Stored: rejected.Stored, Subject: rejected.Subject, Bad: offence}
-	l.cfg.Log.Warn("the ledger does not take a record", "subject", rejected.Subject, "error", offence)
-	again, err := l.attempt(ctx, []*journal.Record{&rejected}, false)
-	if again != nil {
-		return again
+	return l.reject(ctx, r, offence)
+}
+
+// reject keeps that a record could not be kept.
+func (l *Ledger) reject(ctx context.Context, r *journal.Record, offence error) error {
+	l.cfg.Log.Warn("the ledger does not take a record", "feed", r.Feed, "subject", r.Subject, "sequence", r.Sequence, "error", offence)
+	bad := &journal.Record{Feed: r.Feed, Sequence: r.Sequence, Stored: r.Stored, Subject: r.Subject, Bad: offence}
+	again, err := l.attempt(ctx, []*journal.Record{bad}, false)
+	if err == nil && again != nil {
+		err = fmt.Errorf("%w: %w", ErrRefused, again)
 	}
 	return err
 }

@@ -1,9 +1,13 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/braidhq/braid/pkg/journal"
 	"github.com/braidhq/braid/pkg/load"
@@ -32,10 +36,40 @@ func instant(t time.Time) *time.Time {
 	return &t
 }
 
-// document is a value as JSON that PostgreSQL takes.
+// document is a value as JSON that PostgreSQL takes: of the characters that JSON can write and a text of the database cannot have, U+FFFD
+// stands in the place.
 func document(v any) (json.RawMessage, error) {
 	data, err := json.Marshal(v)
-	return json.RawMessage(data), err
+	if err != nil || !bytes.Contains(data, []byte(`\u`)) {
+		return data, err
+	}
+	for i := 0; i+1 < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		i++
+		if data[i] != 'u' {
+			continue
+		}
+		switch code := escaped(data[i+1:]); {
+		case code == 0:
+			copy(data[i+1:], "fffd")
+		case utf16.IsSurrogate(code):
+			if rest := data[i+5:]; bytes.HasPrefix(rest, []byte(`\u`)) && utf16.DecodeRune(code, escaped(rest[2:])) != utf8.RuneError {
+				i += 6 // a pair
+			} else {
+				copy(data[i+1:], "fffd")
+			}
+		}
+		i += 4
+	}
+	return data, nil
+}
+
+// escaped reads the four digits behind \u, which json.Marshal has checked.
+func escaped(digits []byte) rune {
+	code, _ := strconv.ParseUint(string(digits[:4]), 16, 16)
+	return rune(code)
 }
 
 type queryRow struct {
@@ -226,6 +260,23 @@ func rowOfRun(r *load.Run, revision uint64) (runRow, error) {
 		row.Trip, err = document(r.Trip)
 	}
 	return row, err
+}
+
+type chartRow struct {
+	Snapshot string `json:"snapshot"`
+	Chart    int64  `json:"chart"`
+	Ordinal  int    `json:"ordinal"`
+	Name     string `json:"name"`
+	VizType  string `json:"viz_type"`
+}
+
+func rowsOfCharts(s *load.Snapshot) []chartRow {
+	var rows []chartRow
+	for i := range s.Charts {
+		c := &s.Charts[i]
+		rows = append(rows, chartRow{text(s.ID), c.ID, i, text(c.Name), text(c.VizType)})
+	}
+	return rows
 }
 
 // executionKey is the primary key of an execution's record.

@@ -25,7 +25,7 @@ const (
 // Feeds lists all feeds.
 func Feeds() []Feed { return []Feed{Queries, Runs, Results, Events, Load} }
 
-// Record is one message. Of the pointers at most one is set; none is when the key was removed, when the message cannot be read, or when
+// Record is one message. Of the pointers at most one is set, Snapshot beside Run; none is when the key was removed, when the message cannot be read, or when
 // it is of no interest.
 type Record struct {
 	Feed     Feed
@@ -38,6 +38,7 @@ type Record struct {
 	Executions   *messages.Executions
 	Interruption *messages.Interruption
 	Run          *load.Run
+	Snapshot     *load.Snapshot // with Run: what it was started with, where that could be read
 	Profile      *load.Profile
 	Execution    *load.Execution
 	Admission    *load.Admission

@@ -53,6 +53,16 @@ CREATE TABLE braid.load_runs (
 );
 COMMENT ON TABLE braid.load_runs IS 'The newest record of each load run; document is the whole of it, with the profile as it was at the start.';
 
+CREATE TABLE braid.load_charts (
+    snapshot text NOT NULL,
+    chart    bigint NOT NULL,
+    ordinal  bigint NOT NULL,
+    name     text NOT NULL,
+    viz_type text NOT NULL,
+    PRIMARY KEY (snapshot, chart)
+);
+COMMENT ON TABLE braid.load_charts IS 'The charts of the snapshots that runs were started with, in the order of the dashboard.';
+
 CREATE TABLE braid.executions (
     run               text NOT NULL,
     number            bigint NOT NULL,
