@@ -21,7 +21,7 @@ import (
 const feedConsumer = "ledger"
 
 const (
-	feedAckWait = 30 * time.Second // a batch that takes longer comes again, and does no harm
+	feedAckWait = 15 * time.Second // a batch that takes longer comes again, and does no harm
 	feedPending = 1000             // told and not acknowledged, at most
 	feedAhead   = 100              // messages that the client holds
 )

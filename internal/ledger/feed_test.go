@@ -106,7 +106,7 @@ func TestLR_6_2_ABatchIsOfFiftyOrOfASecond(t *testing.T) {
 		t.Errorf("it took %s", waited)
 	}
 	// All records of one transaction have one xmin.
-	exec(t, f.conn, "CREATE VIEW per_batch AS SELECT xmin::text AS batch, count(*) AS n FROM (SELECT xmin FROM braid.executions UNION ALL SELECT xmin FROM braid.admissions) AS x GROUP BY 1")
+	mustExec(t, f.conn, "CREATE VIEW per_batch AS SELECT xmin::text AS batch, count(*) AS n FROM (SELECT xmin FROM braid.executions UNION ALL SELECT xmin FROM braid.admissions) AS x GROUP BY 1")
 	f.publish("run-1", 1, 200)
 	f.mustHaveAll("run-1", 200)
 	f.mustHold("SELECT (max(n) <= 50)::text FROM per_batch", "true")
@@ -160,13 +160,13 @@ func TestOnlyWhoLeadsFeeds(t *testing.T) {
 	ended := make(chan bool, 1)
 	go func() { l.Run(ctx); ended <- true }()
 	f.publish("run-1", 0, 5)
-	if s := l.Status(ctx); s.State != Standby || s.Stored > 0 {
+	if s := l.Standing(); s.State != Standby || s.Stored > 0 {
 		t.Errorf("it feeds: %+v", s)
 	}
 	leads.Store(true)
 	f.mustHaveAll("run-1", 5)
 	leads.Store(false)
-	testkit.Until(t, "it stands by", func() bool { return l.Status(ctx).State == Standby })
+	testkit.Until(t, "it stands by", func() bool { return l.Standing().State == Standby })
 	stop()
 	testkit.Receive(t, "its end", ended)
 }

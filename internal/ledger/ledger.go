@@ -69,7 +69,7 @@ func New(cfg Config) (*Ledger, error) {
 	}, nil
 }
 
-// Run feeds the database until ctx ends. It never fails: a database that is away is told of in the log and in Status, and is tried again.
+// Run feeds the database until ctx ends. It never fails: a database that is away is told of in the log and in Standing, and is tried again.
 // What it has in its hands when ctx ends is stored first, if that goes quickly.
 func (l *Ledger) Run(ctx context.Context) {
 	defer l.hangUp(ctx)

@@ -242,10 +242,12 @@ func (d Database) Steps(ctx context.Context) ([]Step, error) {
 	return slices.Clip(all), agree(steps, have)
 }
 
-// prepareTx begins a transaction of ours: alone among all of them, and not stopped by limits that are for people's queries. One round trip.
+// prepareTx begins a transaction of ours: alone among all of them, and not stopped by limits that are for people's queries. What is
+// committed is on the disk, whatever the database's default is: it is acknowledged then, and told by nobody again. One round trip.
 func prepareTx(ctx context.Context, tx pgx.Tx, statement time.Duration) error {
 	_, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $2, true), set_config('idle_in_transaction_session_timeout', '60000', true),
-		set_config('lock_timeout', '0', true), set_config('search_path', 'pg_catalog, pg_temp', true), pg_advisory_xact_lock($1)::text`,
+		set_config('lock_timeout', '0', true), set_config('search_path', 'pg_catalog, pg_temp', true),
+		set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true), pg_advisory_xact_lock($1)::text`,
 		lockKey, strconv.FormatInt(statement.Milliseconds(), 10))
 	return err
 }

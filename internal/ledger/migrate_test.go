@@ -42,7 +42,7 @@ func column(t testing.TB, conn *pgx.Conn, query string, args ...any) []string {
 	return all
 }
 
-func exec(t testing.TB, conn *pgx.Conn, statement string, args ...any) {
+func mustExec(t testing.TB, conn *pgx.Conn, statement string, args ...any) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
@@ -65,7 +65,7 @@ func TestFromEachEarlierVersionTheTablesBecomeTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			if from >= 1 {
-				exec(t, conn, "INSERT INTO braid.rejects VALUES ('load', 7, 'braid.load.execution.r.1.1', now(), 'it was there before')")
+				mustExec(t, conn, "INSERT INTO braid.rejects VALUES ('load', 7, 'braid.load.execution.r.1.1', now(), 'it was there before')")
 			}
 			var made []int
 			if err := db.Migrate(t.Context(), func(s Step) { made = append(made, s.Version) }); err != nil {
@@ -127,13 +127,13 @@ func TestADatabaseOfANewerBraidIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, conn, "INSERT INTO braid.migrations (version, name, sha256) VALUES ($1, 'of_tomorrow', 'x')", len(steps)+1)
+	mustExec(t, conn, "INSERT INTO braid.migrations (version, name, sha256) VALUES ($1, 'of_tomorrow', 'x')", len(steps)+1)
 	err = db.Migrate(t.Context(), nil)
 	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "of_tomorrow") || !strings.Contains(err.Error(), "upgrade") {
 		t.Errorf("%v", err)
 	}
-	if l := newLedger(t, db); !errors.Is(l.store(t.Context(), nil), ErrNewer) || l.Status(t.Context()).State != TooNew {
-		t.Errorf("it writes all the same: %+v", l.Status(t.Context()))
+	if l := newLedger(t, db); !errors.Is(l.store(t.Context(), nil), ErrNewer) || l.Standing().State != TooNew {
+		t.Errorf("it writes all the same: %+v", l.Standing())
 	}
 }
 
@@ -142,7 +142,7 @@ func TestAMigrationThatWasChangedIsRefused(t *testing.T) {
 	if err := db.Migrate(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, conn, "UPDATE braid.migrations SET sha256 = 'other' WHERE version = 1")
+	mustExec(t, conn, "UPDATE braid.migrations SET sha256 = 'other' WHERE version = 1")
 	if err := db.Migrate(t.Context(), nil); !errors.Is(err, ErrRefused) {
 		t.Errorf("%v", err)
 	}
@@ -168,8 +168,8 @@ func TestAStepThatFailsLeavesNothing(t *testing.T) {
 
 func TestWhoMayNotMakeTablesIsToldWhatToDo(t *testing.T) {
 	db, conn := database(t)
-	exec(t, conn, "DROP ROLE IF EXISTS writer")
-	exec(t, conn, "CREATE ROLE writer LOGIN")
+	mustExec(t, conn, "DROP ROLE IF EXISTS writer")
+	mustExec(t, conn, "CREATE ROLE writer LOGIN")
 	t.Cleanup(func() {
 		_, _ = conn.Exec(context.Background(), "DROP OWNED BY writer; DROP ROLE writer")
 	})
@@ -183,7 +183,7 @@ func TestWhoMayNotMakeTablesIsToldWhatToDo(t *testing.T) {
 	if err := newLedger(t, writer).store(t.Context(), nil); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "USAGE") {
 		t.Errorf("without rights: %v", err)
 	}
-	exec(t, conn, "GRANT USAGE ON SCHEMA braid TO writer; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA braid TO writer")
+	mustExec(t, conn, "GRANT USAGE ON SCHEMA braid TO writer; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA braid TO writer")
 	if err := newLedger(t, writer).store(t.Context(), nil); err != nil {
 		t.Errorf("with what it needs: %v", err)
 	}

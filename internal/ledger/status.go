@@ -45,8 +45,8 @@ type FeedStatus struct {
 	Danger string       `json:"danger,omitempty"`
 }
 
-// Status tells how the ledger stands, as it was looked at last: at most some seconds ago.
-func (l *Ledger) Status(context.Context) Status {
+// Standing tells how the ledger stands, as it was looked at last: at most some seconds ago.
+func (l *Ledger) Standing() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.status

@@ -92,13 +92,13 @@ func TestLR_6_3_ABatchAndItsAggregatesAreOneTransaction(t *testing.T) {
 	r := newRig(t)
 	r.mustStore(r.execution(success("run-1", 1, 1)), r.admission("run-1", 1, 1, false))
 	// The rows would go in, and the aggregates do not.
-	exec(t, r.conn, "ALTER TABLE braid.run_totals ADD CONSTRAINT no_more CHECK (recorded < 2) NOT VALID")
+	mustExec(t, r.conn, "ALTER TABLE braid.run_totals ADD CONSTRAINT no_more CHECK (recorded < 2) NOT VALID")
 	if _, err := r.attempt(t.Context(), []*journal.Record{r.execution(success("run-1", 2, 1))}, false); err != nil {
 		t.Fatal(err)
 	}
 	r.mustHold("SELECT number::text FROM braid.executions", "1")
 	r.mustAddUp()
-	exec(t, r.conn, "ALTER TABLE braid.run_totals DROP CONSTRAINT no_more")
+	mustExec(t, r.conn, "ALTER TABLE braid.run_totals DROP CONSTRAINT no_more")
 	r.mustHold(totalsOf, "run-1: 1=1+0+0+0+0 warm 0 attempts 1 sent 1")
 }
 
@@ -186,8 +186,8 @@ func TestLR_6_6_AggregatesAreTheRowsAlways(t *testing.T) {
 
 func TestWhatTheDatabaseTakesInNoFormIsRejectedAndHoldsUpNothing(t *testing.T) {
 	r := newRig(t)
-	exec(t, r.conn, "ALTER TABLE braid.executions ADD CONSTRAINT picky CHECK (number <> 7)")
-	exec(t, r.conn, "ALTER TABLE braid.executions ADD CONSTRAINT wordless CHECK (message <> 'too much')")
+	mustExec(t, r.conn, "ALTER TABLE braid.executions ADD CONSTRAINT picky CHECK (number <> 7)")
+	mustExec(t, r.conn, "ALTER TABLE braid.executions ADD CONSTRAINT wordless CHECK (message <> 'too much')")
 	var all []*journal.Record
 	for number := range 20 {
 		e := success("run-1", number, 1)

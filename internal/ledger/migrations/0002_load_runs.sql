@@ -49,8 +49,10 @@ CREATE TABLE braid.load_runs (
     updated            timestamptz NOT NULL,
     removed            timestamptz,
     document           json NOT NULL,
-    revision           bigint NOT NULL
+    revision           bigint NOT NULL,
+    forgotten          timestamptz
 );
+COMMENT ON COLUMN braid.load_runs.forgotten IS 'set while its rows are being removed';
 COMMENT ON TABLE braid.load_runs IS 'The newest record of each load run; document is the whole of it, with the profile as it was at the start.';
 
 CREATE TABLE braid.load_charts (

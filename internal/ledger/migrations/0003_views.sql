@@ -70,7 +70,8 @@ LEFT JOIN (
            array_agg(resource_wait_ns ORDER BY resource_wait_ns) AS resource,
            array_agg(queue_wait_ns + resource_wait_ns + upstream_ns ORDER BY queue_wait_ns + resource_wait_ns + upstream_ns) AS whole
     FROM braid.executions WHERE counted AND NOT warm_up AND outcome = 'success' GROUP BY run
-) AS s USING (run);
+) AS s USING (run)
+WHERE r.forgotten IS NULL;
 COMMENT ON VIEW braid.v_run_summary IS 'One row a load run. Its percentiles are over all its successes: with mixed_states, hits and misses are in one number, and v_run_groups has them apart.';
 
 CREATE VIEW braid.v_query_summary AS
@@ -123,7 +124,8 @@ FROM braid.run_totals AS t FULL JOIN (
         SELECT run, 0, 0, 0, 0, 0, 0, 0, 0, count(*) FROM braid.admissions GROUP BY run
     ) AS one GROUP BY run
 ) AS h USING (run)
-WHERE (t.recorded, t.success, t.errors, t.timeouts, t.cancelled, t.not_started, t.warm_up, t.attempts, t.requests_sent)
+WHERE NOT EXISTS (SELECT FROM braid.load_runs AS r WHERE r.run = coalesce(t.run, h.run) AND r.forgotten IS NOT NULL)
+  AND (t.recorded, t.success, t.errors, t.timeouts, t.cancelled, t.not_started, t.warm_up, t.attempts, t.requests_sent)
       IS DISTINCT FROM (h.recorded, h.success, h.errors, h.timeouts, h.cancelled, h.not_started, h.warm_up, h.attempts, h.requests_sent);
 COMMENT ON VIEW braid.v_check IS 'Runs whose totals are not what their rows amount to. There must be none.';
 
