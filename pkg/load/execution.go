@@ -109,6 +109,7 @@ type Execution struct {
 	Rows        int64           `json:"rows"`
 	Sample      json.RawMessage `json:"sample,omitempty"` // a JSON array of the first rows' own texts, of the first query
 	Truncated   bool            `json:"sample_truncated,omitempty"`
+	RowSet      string          `json:"row_set_sha256,omitempty"`  // of the rows without their order, where the sample is all of them; RowSetOf makes it
 	Rejected    []string        `json:"filter_rejected,omitempty"` // columns of the variation that the server did not apply
 	ReaderLag   time.Duration   `json:"reader_lag_ns"`             // of the upstream time, what the runner itself took
 	Worker      string          `json:"worker"`

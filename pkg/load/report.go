@@ -27,15 +27,16 @@ type Report struct {
 	Closed      time.Time `json:"closed,omitzero"`
 	Ended       time.Time `json:"ended,omitzero"`
 
-	Capacity    Terms  `json:"capacity"`
-	Force       bool   `json:"request_force"`
-	Seed        uint64 `json:"seed"`
-	Theoretical string `json:"theoretical_count"`
-	Selected    int    `json:"selected"`
-	ChartCount  int    `json:"charts"`
-	Selection   string `json:"selection_hash"`
-	Snapshot    string `json:"snapshot"`
-	Fingerprint string `json:"blast_radius_fingerprint"`
+	Capacity    Terms   `json:"capacity"`
+	Force       bool    `json:"request_force"`
+	Seed        uint64  `json:"seed"`
+	Theoretical string  `json:"theoretical_count"`
+	Selected    int     `json:"selected"`
+	ChartCount  int     `json:"charts"`
+	ChartIDs    []int64 `json:"chart_ids"` // in the dashboard's order
+	Selection   string  `json:"selection_hash"`
+	Snapshot    string  `json:"snapshot"`
+	Fingerprint string  `json:"blast_radius_fingerprint"`
 
 	Total         int `json:"total"`
 	NotDispatched int `json:"not_dispatched"`

@@ -97,6 +97,7 @@ type Progress struct {
 	NotStarted    int            `json:"not_started"`    // by arrival rate
 	NotDispatched int            `json:"not_dispatched"` // when intake closed
 	InFlight      int            `json:"in_flight"`
+	WarmUp        int            `json:"warm_up"` // of the recorded ones: in the counts here, and in no time
 	RequestsSent  int            `json:"requests_sent"`
 	Attempts      int            `json:"attempts"`
 	Kinds         map[string]int `json:"kinds,omitempty"` // of failures

@@ -61,6 +61,10 @@ func (n Node) Text() string {
 	return n.yaml.Value
 }
 
+// Quoted tells whether a scalar stands in quotes or as a block of text, where the difference means something: 1 and "1" as a value of no
+// declared type.
+func (n Node) Quoted() bool { return n.Kind() == Scalar && n.yaml.Style&^yaml.TaggedStyle != 0 }
+
 // Line is where the value stands, 1-based; 0 when it is absent.
 func (n Node) Line() int {
 	if n.yaml == nil {

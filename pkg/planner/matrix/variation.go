@@ -18,8 +18,11 @@ type Variation struct {
 	Coordinate  json.RawMessage `json:"coordinate"` // canonical form
 }
 
-// Filters gives the variation's filter clauses.
+// Filters gives the variation's filter clauses. The zero Variation has none.
 func (v *Variation) Filters() ([]Clause, error) {
+	if len(v.Coordinate) == 0 {
+		return nil, nil
+	}
 	var coordinate struct {
 		Filters []Clause `json:"filters"`
 	}
