@@ -226,7 +226,7 @@ func (b *batch) runs(ctx context.Context) error {
 	for _, r := range b.records {
 		switch {
 		case r.Run != nil:
-			row, err := rowOfRun(r.Run, r.Sequence)
+			row, err := rowOfRun(r.Run, r.Snapshot, r.Sequence)
 			if err != nil {
 				return err
 			}
@@ -240,7 +240,7 @@ func (b *batch) runs(ctx context.Context) error {
 	err := merge(ctx, b.tx, `
 		INSERT INTO braid.load_runs AS had SELECT * FROM json_populate_recordset(NULL::braid.load_runs, $1::json)
 		ON CONFLICT (run) DO UPDATE SET profile = excluded.profile, profile_revision = excluded.profile_revision, profile_name = excluded.profile_name,
-			environment = excluded.environment, dashboard = excluded.dashboard, class = excluded.class, state = excluded.state, ending = excluded.ending,
+			environment = excluded.environment, dashboard = excluded.dashboard, title = coalesce(excluded.title, had.title), class = excluded.class, state = excluded.state, ending = excluded.ending,
 			reason = excluded.reason, total = excluded.total, charts = excluded.charts, selected = excluded.selected, theoretical = excluded.theoretical,
 			selection = excluded.selection, snapshot = excluded.snapshot, fingerprint = excluded.fingerprint, effective_capacity = excluded.effective_capacity,
 			capacity = excluded.capacity, request_force = excluded.request_force, gate_hash = excluded.gate_hash, approved_by = excluded.approved_by,

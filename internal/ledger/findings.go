@@ -18,12 +18,12 @@ type findingRow struct {
 	FiltersHash   string          `json:"filters_hash"`
 	Role          string          `json:"role"`
 	TimeRange     string          `json:"time_range"`
-	TimeDependent bool            `json:"time_dependent"`
+	RelativeRange bool            `json:"relative_range"`
 	OrderOnly     bool            `json:"order_only"`
 	Digests       json.RawMessage `json:"digests"`
 }
 
-// seenDigest is how often a group has had one digest with one cache state, and the first sample of it.
+// seenDigest is how often a group has had one digest with one cache state.
 type seenDigest struct {
 	Run         string
 	Chart       int64
@@ -33,8 +33,7 @@ type seenDigest struct {
 	SHA256      string
 	Cache       string
 	Count       int
-	Sample      *string
-	Whole       bool // the sample has all rows of all queries
+	SameRows    bool // all digests of the group are of the same rows in another order
 }
 
 // findingsOf makes the findings of groups anew: a group whose counted successes have more than one digest has one (LR-5.4).
@@ -44,17 +43,18 @@ func findingsOf(ctx context.Context, tx pgx.Tx, keys []groupKey) error {
 		WHERE f.run = k.run AND f.chart = k.chart AND f.filters_hash = k.filters_hash AND f.role = k.role AND f.time_range = k.time_range`, keys); err != nil {
 		return err
 	}
-	// Samples are read of groups alone that differ.
+	// Of each digest the first execution speaks for its rows, as in the run's report.
 	seen, err := look[seenDigest](ctx, tx, `
 		WITH of_group AS (
 			SELECT e.* FROM json_populate_recordset(NULL::braid.findings, $1::json) AS k
 			JOIN braid.executions AS e USING (run, chart, filters_hash, role, time_range)
 			WHERE e.counted AND NOT e.warm_up AND e.outcome = 'success' AND e.data_sha256 IS NOT NULL
+		), per_digest AS (
+			SELECT run, chart, filters_hash, role, time_range, data_sha256, (array_agg(row_set ORDER BY sequence))[1] AS rows FROM of_group GROUP BY 1, 2, 3, 4, 5, 6
 		), differing AS (
-			SELECT run, chart, filters_hash, role, time_range FROM of_group GROUP BY 1, 2, 3, 4, 5 HAVING min(data_sha256) <> max(data_sha256)
+			SELECT run, chart, filters_hash, role, time_range, count(rows) = count(*) AND min(rows) = max(rows) AS same_rows FROM per_digest GROUP BY 1, 2, 3, 4, 5 HAVING count(*) > 1
 		)
-		SELECT run, chart, filters_hash, role, time_range, data_sha256, coalesce(cache_state, ''), count(*),
-			(array_agg(sample ORDER BY sequence))[1], NOT bool_or(sample_truncated) AND bool_and(coalesce(json_array_length(queries), 1) = 1)
+		SELECT run, chart, filters_hash, role, time_range, data_sha256, coalesce(cache_state, ''), count(*), coalesce(bool_and(same_rows), false)
 		FROM of_group JOIN differing USING (run, chart, filters_hash, role, time_range)
 		GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`, keys)
 	if err != nil {
@@ -83,7 +83,7 @@ func findingsOf(ctx context.Context, tx pgx.Tx, keys []groupKey) error {
 func rowOfFinding(key groupKey, seen []seenDigest) (findingRow, error) {
 	row := findingRow{
 		Run: key.Run, Chart: key.Chart, FiltersHash: key.FiltersHash, Role: key.Role, TimeRange: key.TimeRange,
-		TimeDependent: isRelative(key.TimeRange), OrderOnly: sameRows(seen),
+		RelativeRange: load.RelativeTime(key.TimeRange), OrderOnly: seen[0].SameRows,
 	}
 	byDigest := map[string]*load.DigestCount{}
 	for _, s := range seen {
@@ -100,28 +100,3 @@ func rowOfFinding(key groupKey, seen []seenDigest) (findingRow, error) {
 	row.Digests, err = document(digests)
 	return row, err
 }
-
-// sameRows tells whether all samples are whole and have the same rows in whatever order.
-func sameRows(seen []seenDigest) bool {
-	var want []string
-	for i, s := range seen {
-		var rows []json.RawMessage
-		if !s.Whole || s.Sample == nil || json.Unmarshal([]byte(*s.Sample), &rows) != nil {
-			return false
-		}
-		sorted := make([]string, len(rows))
-		for j, row := range rows {
-			sorted[j] = string(row)
-		}
-		slices.Sort(sorted)
-		if i == 0 {
-			want = sorted
-		} else if !slices.Equal(sorted, want) {
-			return false
-		}
-	}
-	return true
-}
-
-// isRelative tells whether a time range means other dates on another day.
-func isRelative(timeRange string) bool { return timeRange != "" }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -208,6 +209,7 @@ type runRow struct {
 	ProfileName     string          `json:"profile_name"`
 	Environment     string          `json:"environment"`
 	Dashboard       string          `json:"dashboard"`
+	Title           *string         `json:"title"`
 	Class           string          `json:"class"`
 	State           string          `json:"state"`
 	Ending          *string         `json:"ending"`
@@ -235,9 +237,10 @@ type runRow struct {
 	Updated         time.Time       `json:"updated"`
 	Document        json.RawMessage `json:"document"`
 	Revision        uint64          `json:"revision"`
+	Relative        json.RawMessage `json:"relative_filters"`
 }
 
-func rowOfRun(r *load.Run, revision uint64) (runRow, error) {
+func rowOfRun(r *load.Run, s *load.Snapshot, revision uint64) (runRow, error) {
 	whole, err := document(r)
 	if err != nil {
 		return runRow{}, err
@@ -252,6 +255,13 @@ func rowOfRun(r *load.Run, revision uint64) (runRow, error) {
 		Selected: r.Selected, Theoretical: r.Theoretical, Selection: r.Selection, Snapshot: r.Snapshot, Fingerprint: r.Fingerprint, Effective: r.Capacity.Effective,
 		Capacity: capacity, Force: r.Profile.Force, GateHash: optional(r.GateHash), Owner: optional(r.Owner), Team: optional(r.Team), Created: r.Created,
 		Started: instant(r.Started), Closed: instant(r.Closed), Ended: instant(r.Ended), Updated: r.Updated, Document: whole, Revision: revision,
+	}
+	relative := r.Profile.RelativeFilters()
+	if row.Relative, err = document(append([]string{}, relative...)); err != nil {
+		return row, err
+	}
+	if s != nil {
+		row.Title = optional(s.Title)
 	}
 	if r.Approval != nil {
 		row.ApprovedBy, row.ApprovalReason = optional(r.Approval.By), optional(r.Approval.Reason)
@@ -268,13 +278,15 @@ type chartRow struct {
 	Ordinal  int    `json:"ordinal"`
 	Name     string `json:"name"`
 	VizType  string `json:"viz_type"`
+	Relative bool   `json:"relative"`
 }
 
 func rowsOfCharts(s *load.Snapshot) []chartRow {
 	var rows []chartRow
+	relative := s.RelativeCharts()
 	for i := range s.Charts {
 		c := &s.Charts[i]
-		rows = append(rows, chartRow{text(s.ID), c.ID, i, text(c.Name), text(c.VizType)})
+		rows = append(rows, chartRow{text(s.ID), c.ID, i, text(c.Name), text(c.VizType), slices.Contains(relative, c.ID)})
 	}
 	return rows
 }
@@ -296,7 +308,7 @@ func executionColumns() []string {
 	return []string{
 		"run", "number", "attempt", "counted", "warm_up", "chart", "variation_id", "filters_hash", "role", "time_range", "repeat_of", "outcome", "kind", "status", "message",
 		"queue_wait_ns", "resource_wait_ns", "upstream_ns", "from_intended_ns", "reader_lag_ns", "clock_source", "clock_offset_ns", "clock_within_ns",
-		"enqueued", "taken", "admitted", "finished", "requests", "polls", "async", "request_force", "cache_state", "queries", "body_sha256", "data_sha256",
+		"enqueued", "taken", "admitted", "finished", "requests", "polls", "async", "request_force", "cache_state", "queries", "body_sha256", "data_sha256", "row_set",
 		"body_bytes", "wire_bytes", "result_rows", "sample", "sample_truncated", "filter_rejected", "worker", "stored", "sequence",
 	}
 }
@@ -322,6 +334,10 @@ func rowOfExecution(e *load.Execution, r *journal.Record, counted, bare bool) ([
 		}
 		sample = optional(string(e.Sample))
 	}
+	rowSet := e.RowSet
+	if rowSet == "" {
+		rowSet = load.RowSetOf(e.Sample, e.Truncated, e.Rows, len(e.Queries))
+	}
 	var late *int64
 	if e.Late != nil {
 		ns := int64(*e.Late)
@@ -330,7 +346,7 @@ func rowOfExecution(e *load.Execution, r *journal.Record, counted, bare bool) ([
 	return []any{
 		e.Run, e.Number, e.Attempt, counted, e.WarmUp, e.Chart, text(e.Variation), text(e.FiltersHash), text(e.Role), text(e.TimeRange), e.RepeatOf, string(e.Outcome), text(e.Kind), e.Status, message,
 		int64(e.Waits.Queue), int64(e.Waits.Resource), int64(e.Waits.Upstream), late, int64(e.ReaderLag), text(e.Clock.Source), int64(e.Clock.Offset), int64(e.Clock.Within),
-		instant(e.Enqueued), instant(e.Taken), instant(e.Admitted), instant(e.Finished), e.Requests, e.Polls, e.Async, e.Force, optional(string(e.Cache)), nullable(queries), optional(e.BodySHA256), optional(e.DataSHA256),
+		instant(e.Enqueued), instant(e.Taken), instant(e.Admitted), instant(e.Finished), e.Requests, e.Polls, e.Async, e.Force, optional(string(e.Cache)), nullable(queries), optional(e.BodySHA256), optional(e.DataSHA256), optional(rowSet),
 		e.BodyBytes, e.WireBytes, e.Rows, sample, e.Truncated, nullable(rejected), text(e.Worker), r.Stored, r.Sequence,
 	}, nil
 }

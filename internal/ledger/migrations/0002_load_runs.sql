@@ -22,6 +22,7 @@ CREATE TABLE braid.load_runs (
     profile_name       text NOT NULL,
     environment        text NOT NULL,
     dashboard          text NOT NULL,
+    title              text,
     class              text NOT NULL,
     state              text NOT NULL,
     ending             text,
@@ -50,8 +51,10 @@ CREATE TABLE braid.load_runs (
     removed            timestamptz,
     document           json NOT NULL,
     revision           bigint NOT NULL,
+    relative_filters   json NOT NULL,
     forgotten          timestamptz
 );
+COMMENT ON COLUMN braid.load_runs.relative_filters IS 'hashes of the filter lists that mean other dates at another time';
 COMMENT ON COLUMN braid.load_runs.forgotten IS 'set while its rows are being removed';
 COMMENT ON TABLE braid.load_runs IS 'The newest record of each load run; document is the whole of it, with the profile as it was at the start.';
 
@@ -61,8 +64,10 @@ CREATE TABLE braid.load_charts (
     ordinal  bigint NOT NULL,
     name     text NOT NULL,
     viz_type text NOT NULL,
+    relative boolean NOT NULL,
     PRIMARY KEY (snapshot, chart)
 );
+COMMENT ON COLUMN braid.load_charts.relative IS 'its own request means other dates at another time';
 COMMENT ON TABLE braid.load_charts IS 'The charts of the snapshots that runs were started with, in the order of the dashboard.';
 
 CREATE TABLE braid.executions (
@@ -101,6 +106,7 @@ CREATE TABLE braid.executions (
     queries           json,
     body_sha256       text,
     data_sha256       text,
+    row_set           text,
     body_bytes        bigint NOT NULL,
     wire_bytes        bigint NOT NULL,
     result_rows       bigint NOT NULL,
@@ -115,6 +121,7 @@ CREATE TABLE braid.executions (
 COMMENT ON TABLE braid.executions IS 'Each record of an execution, one for each attempt. Statistics are over those that are counted.';
 COMMENT ON COLUMN braid.executions.counted IS 'the first that was stored of its number';
 COMMENT ON COLUMN braid.executions.sequence IS 'in the stream: executions of a run in the order of this are in the order in which they were stored';
+COMMENT ON COLUMN braid.executions.row_set IS 'SHA-256 of the rows without their order, where the sample is all of them';
 COMMENT ON COLUMN braid.executions.sample IS 'JSON array of the first rows of the first query, as they were received';
 
 CREATE TABLE braid.admissions (
@@ -149,11 +156,12 @@ CREATE TABLE braid.findings (
     filters_hash   text NOT NULL,
     role           text NOT NULL,
     time_range     text NOT NULL,
-    time_dependent boolean NOT NULL,
+    relative_range boolean NOT NULL,
     order_only     boolean NOT NULL,
     digests        json NOT NULL,
     PRIMARY KEY (run, chart, filters_hash, role, time_range)
 );
+COMMENT ON COLUMN braid.findings.relative_range IS 'the time range means other dates at another time; v_findings knows of filters and charts too';
 COMMENT ON TABLE braid.findings IS 'Groups of successful executions that should have had the same data and had not; changed with the executions in one transaction.';
 
 CREATE INDEX executions_by_group ON braid.executions (run, chart, filters_hash);

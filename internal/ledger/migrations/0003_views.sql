@@ -16,6 +16,18 @@ CREATE FUNCTION braid.rate(part numeric, whole numeric) RETURNS numeric
     AS 'SELECT round(part / nullif(whole, 0), 6)';
 COMMENT ON FUNCTION braid.rate(numeric, numeric) IS 'Nothing of nothing is no rate.';
 
+CREATE FUNCTION braid.quantiles(sorted bigint[]) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS 'SELECT json_build_object(''sample_count'', coalesce(cardinality(sorted), 0), ''p50'', braid.ms(braid.nearest_rank(sorted, 50)), ''p90'', braid.ms(braid.nearest_rank(sorted, 90)),
+        ''p95'', braid.ms(braid.nearest_rank(sorted, 95)), ''p99'', braid.ms(braid.nearest_rank(sorted, 99)))';
+COMMENT ON FUNCTION braid.quantiles(bigint[]) IS 'Percentiles of nanoseconds in ascending order, in milliseconds, as reports have them.';
+
+CREATE VIEW braid.v_findings AS
+SELECT f.run, r.environment, r.profile_name, f.chart, c.name AS chart_name, f.filters_hash, f.role, f.time_range, f.digests, f.order_only,
+       f.relative_range OR coalesce(r.relative_filters::jsonb ? f.filters_hash, false) OR f.time_range = '' AND coalesce(c.relative, false) AS time_dependent
+FROM braid.findings AS f LEFT JOIN braid.load_runs AS r USING (run) LEFT JOIN braid.load_charts AS c ON c.snapshot = r.snapshot AND c.chart = f.chart;
+COMMENT ON VIEW braid.v_findings IS 'Groups of executions that should have had the same data and had not. With time_dependent they ask for other dates at another time; with order_only their rows differ in order alone.';
+
 CREATE VIEW braid.v_executions AS
 SELECT e.run, r.environment, r.profile_name, e.number, e.attempt, e.chart, e.role, e.time_range, e.filters_hash, e.variation_id, e.repeat_of,
        e.outcome, e.kind, e.status, e.message, e.cache_state, e.async, e.request_force,
