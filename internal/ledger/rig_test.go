@@ -107,7 +107,7 @@ func runOf(id string, total int, state load.State) *load.Run {
 	return &load.Run{
 		V: 1, ID: id, Environment: "bi", Definition: digest("e"), Snapshot: digest("5"), Fingerprint: "sha256:1", Selection: digest("f"), Theoretical: fmt.Sprint(total), Selected: total, Charts: 1,
 		Total: total, Capacity: load.Terms{Class: load.NonProd, Requested: 5, EnvMax: 10, EnvMaxSource: "default", PoolRoom: 15, Ceiling: 25, EnvLoadLimit: 10, Effective: 5, Binding: []string{"requested"}},
-		Profile: load.Profile{V: 1, ID: "prof-1", Revision: 2, Name: "Sales", Environment: "bi", Dashboard: "12", Axes: []byte(`{"role":["Gamma"]}`), Cap: 500, Concurrency: 5, Owner: "ana"},
+		Profile: load.Profile{V: 1, ID: "prof-1", Revision: 2, Name: "Sales", Environment: "bi", Dashboard: "12", Axes: []byte(`{"role":["Gamma"]}`), Cap: 500, Concurrency: 5, Owner: "ana", Breaker: load.BreakerRules{Disabled: true, Window: 100, Minimum: 20, ErrorRate: "0.25", Multiplier: "3"}},
 		State:   state, Slots: 5, Owner: "ana", Created: noon(), Updated: noon(),
 	}
 }

@@ -22,6 +22,11 @@ CREATE FUNCTION braid.quantiles(sorted bigint[]) RETURNS json
         ''p95'', braid.ms(braid.nearest_rank(sorted, 95)), ''p99'', braid.ms(braid.nearest_rank(sorted, 99)))';
 COMMENT ON FUNCTION braid.quantiles(bigint[]) IS 'Percentiles of nanoseconds in ascending order, in milliseconds, as reports have them.';
 
+CREATE FUNCTION braid.state_order(state text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS 'SELECT coalesce(array_position(ARRAY[''hit'', ''miss'', ''bypassed'', ''disabled'', ''mixed'', ''unknown''], state), 7)';
+COMMENT ON FUNCTION braid.state_order(text) IS 'The place of a cache state where they are listed.';
+
 CREATE VIEW braid.v_findings AS
 SELECT f.run, r.environment, r.profile_name, f.chart, c.name AS chart_name, f.filters_hash, f.role, f.time_range, f.digests, f.order_only,
        f.relative_range OR coalesce(r.relative_filters::jsonb ? f.filters_hash, false) OR f.time_range = '' AND coalesce(c.relative, false) AS time_dependent
@@ -46,13 +51,13 @@ SELECT run, chart, role, cache_state, async, recorded, success + errors + timeou
        braid.ms(braid.nearest_rank(up, 95)) AS p95_ms, braid.ms(braid.nearest_rank(up, 99)) AS p99_ms,
        result_rows, body_bytes, wire_bytes
 FROM (
-    SELECT run, chart, role, cache_state, async, count(*) AS recorded,
+    SELECT run, chart, role, cache_state, async AND outcome = 'success' AS async, count(*) AS recorded,
            count(*) FILTER (WHERE outcome = 'success') AS success, count(*) FILTER (WHERE outcome = 'error') AS errors,
            count(*) FILTER (WHERE outcome = 'timeout') AS timeouts, count(*) FILTER (WHERE outcome = 'cancelled') AS cancelled,
            count(*) FILTER (WHERE outcome = 'not_started') AS not_started, count(*) FILTER (WHERE outcome = 'success' AND repeat_of IS NOT NULL) AS repeats,
            array_agg(upstream_ns ORDER BY upstream_ns) FILTER (WHERE outcome = 'success') AS up,
            sum(result_rows) AS result_rows, sum(body_bytes) AS body_bytes, sum(wire_bytes) AS wire_bytes
-    FROM braid.executions WHERE counted AND NOT warm_up GROUP BY run, chart, role, cache_state, async
+    FROM braid.executions WHERE counted AND NOT warm_up GROUP BY run, chart, role, cache_state, 5
 ) AS g;
 COMMENT ON VIEW braid.v_run_groups IS 'A run by chart, role, cache state and way. samples is how many successes the percentiles of the upstream latency are over; what did not succeed has no cache state.';
 
