@@ -42,9 +42,9 @@ func layers() []layer {
 		{"internal/loadrun", []string{pure}},
 
 		{"internal/bus", []string{"pkg/journal", "pkg/lease", "pkg/load", "pkg/messages"}},
-		{"internal/fetch", []string{"pkg/frame", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
+		{"internal/fetch", []string{"pkg/frame", "pkg/jcs", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
 		{"internal/output", []string{"pkg/frame", "pkg/messages"}},
-		{"internal/ledger", []string{"pkg/journal", "pkg/load", "pkg/messages", "pkg/timing"}},
+		{"internal/ledger", []string{"pkg/journal", "pkg/load", "pkg/messages"}},
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},
 		{"internal/httpapi", []string{pure}},

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -153,12 +154,16 @@ func (j *Journal) lag(ctx context.Context, feed journal.Feed, spec feedSpec) (jo
 		return lag, nil
 	}
 	for _, subject := range spec.subjects {
-		msg, err := stream.GetMsg(ctx, max(state.AckFloor.Stream+1, info.State.FirstSeq), jetstream.WithGetMsgSubject(subject))
-		switch {
-		case err == nil && (lag.Oldest.IsZero() || msg.Time.Before(lag.Oldest)):
-			lag.Oldest = msg.Time
-		case err != nil && !errors.Is(err, jetstream.ErrMsgNotFound):
+		request, err := json.Marshal(map[string]any{"seq": max(state.AckFloor.Stream+1, info.State.FirstSeq), "next_by_subj": subject})
+		if err != nil {
 			return journal.Lag{}, err
+		}
+		found, err := j.bus.read(ctx, spec.stream, request)
+		if err != nil {
+			return journal.Lag{}, err
+		}
+		if found != nil && (lag.Oldest.IsZero() || found.Time.Before(lag.Oldest)) {
+			lag.Oldest = found.Time
 		}
 	}
 	return lag, nil

@@ -217,14 +217,23 @@ func (e *errands) try(ctx context.Context, l *load.LookUp, do func(context.Conte
 		e.forget(l.ID)
 		return
 	}
-	revision, err := e.bus.put(ctx, bucketErrands, claimKey+l.ID, []byte(`{"v":1}`), 0, claimTTL)
-	if err != nil {
+	claimed, revision, err := e.bus.get(ctx, bucketErrands, claimKey+l.ID)
+	if err != nil || len(claimed) > 0 {
 		return // somebody else has it, or the store is away
+	}
+	if revision, err = e.bus.put(ctx, bucketErrands, claimKey+l.ID, []byte(`{"v":1}`), revision, claimTTL); err != nil {
+		return // likewise
 	}
 	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(l.Expires.Sub(e.bus.Now())))
 	defer cancel()
 	ctx, done := e.hold(ctx, l.ID, revision)
 	snapshot, err := do(ctx, l)
+	if errors.Is(err, load.ErrElsewhere) {
+		done()
+		e.forget(l.ID)
+		e.release(ctx, l.ID)
+		return
+	}
 	if err == nil || ctx.Err() == nil {
 		err = e.answer(ctx, l, snapshot, err)
 	}
@@ -262,6 +271,13 @@ func (e *errands) hold(ctx context.Context, id string, revision uint64) (_ conte
 		cancel()
 		renewing.Wait()
 	}
+}
+
+// release gives a claim up, which else expires.
+func (e *errands) release(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyWait)
+	defer cancel()
+	_ = e.bus.remove(ctx, bucketErrands, claimKey+id, 0)
 }
 
 // answer stores what came of an errand; the head goes last.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
-	"github.com/braidhq/braid/internal/worker"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -44,7 +43,7 @@ type Embedded struct {
 	*Local
 	cfg     EmbeddedConfig
 	server  *bus.Server
-	workers []*worker.Worker
+	workers []*engines
 	buses   []*bus.Bus
 }
 
