@@ -3,6 +3,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -59,9 +60,7 @@ func TestNothingShowsThePasswordOfTheLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFolder(t)
-			for key, value := range c.env {
-				d.env[key] = value
-			}
+			maps.Copy(d.env, c.env)
 			got := d.run(c.args...).mustExit(t, c.code)
 			all := got.stdout + got.stderr
 			if strings.Contains(all, "s3cr3t") || strings.Contains(all, "p@ss") || !strings.Contains(all, c.want) {

@@ -37,7 +37,7 @@ type feedSpec struct {
 }
 
 func feedOf(feed journal.Feed) (feedSpec, error) {
-	switch feed {
+	switch feed { //nolint:exhaustive // the other file has the others
 	case journal.Queries:
 		return feedSpec{stream: streamOf(bucketQueries), subjects: []string{"$KV." + bucketQueries + "." + queryKey + "*"}, read: readQueryRecord}, nil
 	case journal.Results:

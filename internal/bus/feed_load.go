@@ -13,7 +13,7 @@ import (
 )
 
 func feedOfLoad(feed journal.Feed) (feedSpec, error) {
-	switch feed {
+	switch feed { //nolint:exhaustive // the other file has the others
 	case journal.Load:
 		return feedSpec{stream: streamLoad, subjects: []string{"braid.load.execution.>", "braid.load.admission.>"}, read: readLoadRecord}, nil
 	case journal.Runs:

@@ -27,8 +27,14 @@ func keep(ctx context.Context, conn *pgx.Conn, records []*journal.Record, bare b
 			name  string
 			store func(context.Context) error
 		}{
-			{"queries", b.queries}, {"chunks", b.chunks}, {"attempts", b.attempts}, {"interruptions", b.interruptions},
-			{"load profiles", b.profiles}, {"load runs", b.runs}, {"executions and admissions", b.load}, {"rejects", b.rejects},
+			{"queries", b.queries},
+			{"chunks", b.chunks},
+			{"attempts", b.attempts},
+			{"interruptions", b.interruptions},
+			{"load profiles", b.profiles},
+			{"load runs", b.runs},
+			{"executions and admissions", b.load},
+			{"rejects", b.rejects},
 		} {
 			if err := part.store(ctx); err != nil {
 				return fmt.Errorf("store %s: %w", part.name, err)

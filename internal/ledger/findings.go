@@ -43,10 +43,16 @@ func findingsOf(ctx context.Context, tx pgx.Tx, keys []groupKey) error {
 		WHERE f.run = k.run AND f.chart = k.chart AND f.filters_hash = k.filters_hash AND f.role = k.role AND f.time_range = k.time_range`, keys); err != nil {
 		return err
 	}
-	// Of each digest the first execution speaks for its rows, as in the run's report.
+	// Most groups have one digest, which the first and the last of the index tell. Of each digest the first execution speaks for its rows, as in the run's report.
 	seen, err := look[seenDigest](ctx, tx, `
-		WITH of_group AS (
-			SELECT e.* FROM json_populate_recordset(NULL::braid.findings, $1::json) AS k
+		WITH k AS (
+			SELECT * FROM json_populate_recordset(NULL::braid.findings, $1::json) AS k
+			WHERE (SELECT min(e.data_sha256) FROM braid.executions AS e WHERE e.run = k.run AND e.chart = k.chart AND e.filters_hash = k.filters_hash AND e.role = k.role
+				AND e.time_range = k.time_range AND e.counted AND NOT e.warm_up AND e.outcome = 'success' AND e.data_sha256 IS NOT NULL)
+			<> (SELECT max(e.data_sha256) FROM braid.executions AS e WHERE e.run = k.run AND e.chart = k.chart AND e.filters_hash = k.filters_hash AND e.role = k.role
+				AND e.time_range = k.time_range AND e.counted AND NOT e.warm_up AND e.outcome = 'success' AND e.data_sha256 IS NOT NULL)
+		), of_group AS (
+			SELECT e.* FROM k
 			JOIN braid.executions AS e USING (run, chart, filters_hash, role, time_range)
 			WHERE e.counted AND NOT e.warm_up AND e.outcome = 'success' AND e.data_sha256 IS NOT NULL
 		), per_digest AS (

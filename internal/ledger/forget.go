@@ -58,7 +58,8 @@ func (d Database) Forget(ctx context.Context, age Age, now time.Time) (Forgotten
 	if len(have) < len(steps) {
 		return f, fmt.Errorf("%w: the ledger's tables are not those of this build; run braid ledger migrate", ErrRefused)
 	}
-	return f, forget(ctx, conn, age, now, &f)
+	err = forget(ctx, conn, age, now, &f)
+	return f, err
 }
 
 func forget(ctx context.Context, conn *pgx.Conn, age Age, now time.Time, f *Forgotten) error {

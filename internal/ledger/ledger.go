@@ -49,7 +49,6 @@ type Ledger struct {
 	status Status
 	danger map[journal.Feed]string // as it was told last
 	missed map[journal.Feed]uint64
-	trip   bool // it was told that the database is away
 }
 
 // New makes a ledger; Run sets it to work. The error wraps ErrRefused when the connection cannot be read.

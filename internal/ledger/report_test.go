@@ -34,8 +34,10 @@ func TestTheReportOfARunIsReproducedBySQLAlone(t *testing.T) {
 			}
 			snapshot := &load.Snapshot{V: 1, ID: run.Snapshot, Environment: "bi", Dashboard: 12, Title: "Sales", Taken: noon()}
 			for _, id := range []int64{103, 101, 102} { // a fourth one is not in it
-				snapshot.Charts = append(snapshot.Charts, load.Chart{ID: id, Name: fmt.Sprint("Chart ", id), VizType: "bar", Datasource: []byte(`{"id":1,"type":"table"}`), Queries: 1,
-					QueryContext: []byte(`{"datasource":{"id":1,"type":"table"},"queries":[{"columns":["a"],"metrics":["b"],"time_range":"Last month"}]}`)})
+				snapshot.Charts = append(snapshot.Charts, load.Chart{
+					ID: id, Name: fmt.Sprint("Chart ", id), VizType: "bar", Datasource: []byte(`{"id":1,"type":"table"}`), Queries: 1,
+					QueryContext: []byte(`{"datasource":{"id":1,"type":"table"},"queries":[{"columns":["a"],"metrics":["b"],"time_range":"Last month"}]}`),
+				})
 			}
 			fold, err := load.NewFold(run, snapshot)
 			if err != nil {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,13 +21,8 @@ func sqlState(err error) string {
 // isOfData tells whether the server took offence at what was to be stored: asking again would end the same way, and other records may fare
 // better. 21, 22 and 23 are cardinality, values and constraints; 54 is more than the server takes of anything.
 func isOfData(err error) bool {
-	switch code := sqlState(err); {
-	case code == "":
-		return false
-	default:
-		class := code[:min(2, len(code))]
-		return class == "21" || class == "22" || class == "23" || class == "54"
-	}
+	code := sqlState(err)
+	return slices.Contains([]string{"21", "22", "23", "54"}, code[:min(2, len(code))])
 }
 
 // explained tells what the database said and what to do about it. What wraps ErrRefused needs somebody; the rest passes by itself.

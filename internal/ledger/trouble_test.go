@@ -61,7 +61,7 @@ func TestLR_6_6_AServerThatIsKilledOrStoppedIsCaughtUpWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close(context.Background()) //nolint:errcheck // the server may be away
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
 		f.conn = conn
 		f.mustHaveAll("run-1", from+40)
 	}
@@ -70,14 +70,15 @@ func TestLR_6_6_AServerThatIsKilledOrStoppedIsCaughtUpWith(t *testing.T) {
 
 // It is this test that is the process to be killed, when it is told so.
 func TestMain_AProcessToBeKilled(t *testing.T) {
-	if os.Getenv("BRAID_TEST_LEDGER") == "" {
+	ledgerURL, natsURL := os.Getenv("BRAID_TEST_LEDGER"), os.Getenv("BRAID_TEST_NATS") //nolint:forbidigo // this process is started by a test
+	if ledgerURL == "" {
 		t.Skip("it is started by TestLR_6_6_AWriterThatIsKilled…")
 	}
-	b, err := bus.Connect(t.Context(), bus.Config{URL: os.Getenv("BRAID_TEST_NATS"), Name: "to be killed"})
+	b, err := bus.Connect(t.Context(), bus.Config{URL: natsURL, Name: "to be killed"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(Config{Database: Database{Connection: os.Getenv("BRAID_TEST_LEDGER"), Named: "BRAID_TEST_LEDGER"}, Source: b.Journal()})
+	l, err := New(Config{Database: Database{Connection: ledgerURL, Named: "BRAID_TEST_LEDGER"}, Source: b.Journal()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestLR_6_6_AWriterThatIsKilledAtAnyMomentLosesAndDoublesNothing(t *testing.
 	for round := range 4 {
 		from := 60 * round
 		killed := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestMain_AProcessToBeKilled")
-		killed.Env = append(os.Environ(), "BRAID_TEST_LEDGER="+db.Connection, "BRAID_TEST_NATS="+nats.ClientURL())
+		killed.Env = append(os.Environ(), "BRAID_TEST_LEDGER="+db.Connection, "BRAID_TEST_NATS="+nats.ClientURL()) //nolint:forbidigo // as this process has it
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
 		}

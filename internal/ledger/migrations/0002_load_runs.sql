@@ -164,4 +164,5 @@ CREATE TABLE braid.findings (
 COMMENT ON COLUMN braid.findings.relative_range IS 'the time range means other dates at another time; v_findings knows of filters and charts too';
 COMMENT ON TABLE braid.findings IS 'Groups of successful executions that should have had the same data and had not; changed with the executions in one transaction.';
 
-CREATE INDEX executions_by_group ON braid.executions (run, chart, filters_hash);
+CREATE INDEX executions_by_data ON braid.executions (run, chart, filters_hash, role, time_range, data_sha256)
+    WHERE counted AND NOT warm_up AND outcome = 'success' AND data_sha256 IS NOT NULL;
