@@ -35,14 +35,16 @@ func layers() []layer {
 		{"pkg/resume", []string{"pkg/messages"}},
 		{"pkg/share", nil},
 		{"pkg/access", []string{"pkg/messages", "pkg/strictyaml"}},
+		{"pkg/journal", []string{"pkg/load", "pkg/messages"}},
 
 		{"internal/coordinator", []string{pure}},
 		{"internal/worker", []string{pure}},
 		{"internal/loadrun", []string{pure}},
 
-		{"internal/bus", []string{"pkg/lease", "pkg/load", "pkg/messages"}},
-		{"internal/fetch", []string{"pkg/frame", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
+		{"internal/bus", []string{"pkg/journal", "pkg/lease", "pkg/load", "pkg/messages"}},
+		{"internal/fetch", []string{"pkg/frame", "pkg/jcs", "pkg/load", "pkg/messages", "pkg/retry", "pkg/service"}},
 		{"internal/output", []string{"pkg/frame", "pkg/messages"}},
+		{"internal/ledger", []string{"pkg/journal", "pkg/load", "pkg/messages"}},
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},
 		{"internal/httpapi", []string{pure}},

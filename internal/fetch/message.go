@@ -46,6 +46,9 @@ func (e *exchange) hint() string {
 	return clip("; sent without the credential "+credential.ID+whereToGet(credential), maxHintBytes)
 }
 
+// MessageOf says what an answer that is no page says about itself, in one line and bounded. It may have secrets in it.
+func MessageOf(status int, data []byte) string { return clip(messageOf(status, data), maxMessageBytes) }
+
 // messageOf says what an answer says about itself, in one line: of JSON its code and text, of HTML its title, else the
 // beginning.
 func messageOf(status int, data []byte) string {

@@ -235,6 +235,50 @@ func (s secrets) hide(text string) string {
 	return text
 }
 
+// Hide takes secrets out of a text, in whatever spelling, also the beginning of one where the text was cut off. Of one that is USER:PASSWORD
+// give the password beside it.
+func Hide(text string, values ...string) string { return secretsOf(values).hide(text) }
+
+// Holds tells whether one of the secrets stands in a text, in whatever spelling. For rows, which may be long, it looks as closely as
+// is affordable.
+func Holds(rows []byte, values ...string) bool { return secretsOf(values).inRows(rows) }
+
+func secretsOf(values []string) secrets {
+	all := make(secrets, 0, len(values))
+	for _, value := range values {
+		if value != "" {
+			all = append(all, secret{value: value})
+		}
+	}
+	return all
+}
+
+// LoginSecret finds the secret of a credential that may be used at the URL: one that a host of the definition names, and that is not
+// shown to a network. The error is a *service.ResponseError of class auth.
+func LoginSecret(d *service.Definition, id, rawURL string, find func(service.Credential) (string, bool, error)) (string, error) {
+	for _, credential := range d.CredentialsFor(rawURL) {
+		if credential.ID != id {
+			continue
+		}
+		value, ok, err := find(credential)
+		switch {
+		case err != nil:
+			return "", authError(credential, "cannot be read", err)
+		case !ok:
+			return "", authError(credential, "was not found", nil)
+		case !isSendable(value):
+			return "", authError(credential, "is not a line of text; it must hold the secret and nothing else", nil)
+		case isExposed(rawURL):
+			return "", authError(credential, "is not sent over http to another machine; use https", nil)
+		}
+		return value, nil
+	}
+	if d.Rebased {
+		return "", &service.ResponseError{Class: service.ClassAuth, Message: "the credential " + id + " is not sent to another address than the definition's own; declare a service of that address"}
+	}
+	return "", &service.ResponseError{Class: service.ClassAuth, Message: "the credential " + id + " is not bound to the host; name it under the credentials of the host of base_url"}
+}
+
 func hideOne(text string, secret []byte) string {
 	p := plainOf(text)
 	var out strings.Builder

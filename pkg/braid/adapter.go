@@ -56,7 +56,8 @@ func planning(adapters map[string]Adapter) map[string]coordinator.Adapter {
 type fetchers map[string]service.Adapter
 
 func newFetchers(byEither map[string]service.Adapter, named map[string]Adapter) fetchers {
-	all := make(fetchers, len(byEither)+len(named))
+	all := make(fetchers, len(byEither)+len(named)+1)
+	all[supersetAdapter] = builtIn{}
 	maps.Copy(all, byEither)
 	for name, a := range named {
 		all[name] = a.Fetch

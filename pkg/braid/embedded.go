@@ -11,7 +11,6 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
-	"github.com/braidhq/braid/internal/worker"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -44,7 +43,7 @@ type Embedded struct {
 	*Local
 	cfg     EmbeddedConfig
 	server  *bus.Server
-	workers []*worker.Worker
+	workers []*engines
 	buses   []*bus.Bus
 }
 
@@ -87,14 +86,16 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err := b.Ensure(ctx, assets); err != nil {
 		return err
 	}
+	id := processID()
 	engine, err := newCoordinator(b, CoordinatorConfig{
+		ID:       id,
 		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, DefaultInFlight: e.cfg.DefaultInFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
 		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log, Telemetry: e.cfg.Telemetry,
 	})
 	if err != nil {
 		return err
 	}
-	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry}
+	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry, name: id}
 	e.cfg.Telemetry.watch(b)
 	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {

@@ -22,6 +22,7 @@ type upstreams struct {
 	connect    func(*service.Collection, *http.Transport) (service.Adapter, error)
 	transport  func(*service.Definition) *http.Transport
 	pools      pools
+	supersets  *supersets
 
 	mu   sync.Mutex // guards open
 	open map[string]*opened
@@ -80,6 +81,11 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 	if !have {
 		// Not the item's fault: it is left for a worker that has the adapter.
 		return nil, fmt.Errorf("the service %s is spoken to by the adapter %q, which is not compiled into this worker", item.Service, o.definition.Adapter)
+	}
+	if _, is := adapter.(builtIn); is {
+		if adapter, err = u.supersets.of(o.definition, item.Definition); err != nil {
+			return nil, refuse(err)
+		}
 	}
 	if adapter == nil {
 		if adapter, err = u.connect(collection, o.transport); err != nil {

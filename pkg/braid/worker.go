@@ -9,8 +9,12 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
+	"github.com/braidhq/braid/internal/fetch/superset"
+	"github.com/braidhq/braid/internal/loadrun/executor"
 	"github.com/braidhq/braid/internal/worker"
 	"github.com/braidhq/braid/pkg/service"
 )
@@ -37,11 +41,25 @@ type WorkerConfig struct {
 // answerRoom is the memory in bytes for the answers that the workers of a process read at the same time.
 const answerRoom = 256 << 20
 
-// Worker runs items of all services.
+// Worker runs items of all services, and the executions of load runs.
 type Worker struct {
-	engine *worker.Worker
+	engine *engines
 	bus    *bus.Bus
 	id     string
+}
+
+// engines are the parts of a worker.
+type engines struct {
+	items *worker.Worker
+	loads *executor.Executor
+}
+
+// Run takes and runs items and executions until ctx ends; then it finishes or hands back what it has in hand.
+func (e *engines) Run(ctx context.Context) error {
+	var parts errgroup.Group
+	parts.Go(func() error { return e.items.Run(ctx) })
+	parts.Go(func() error { return e.loads.Run(ctx) })
+	return parts.Wait()
 }
 
 // OpenWorker connects a worker. The error wraps messages.ErrUnreachable when NATS is not there, or bus.ErrNoStreams when no
@@ -80,7 +98,7 @@ func (w *Worker) Ready(ctx context.Context) error { return w.bus.Answers(ctx) }
 // Close disconnects. Call it after Run has returned.
 func (w *Worker) Close() { w.bus.Close() }
 
-func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
+func newWorker(b *bus.Bus, cfg WorkerConfig) (*engines, error) {
 	if cfg.Getenv == nil {
 		cfg.Getenv = os.Getenv
 	}
@@ -102,9 +120,16 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	}
 	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
+	environments := &supersets{
+		definition: b.Definition, library: cfg.library, inFlight: cfg.Concurrency, open: map[string]*superset.Client{},
+		config: superset.Config{
+			Credentials: secrets.Resolve, Tokens: b.Tokens(), Now: b.Now, Worker: cfg.ID, UserAgent: "braid/" + cfg.Version, Trace: cfg.Telemetry.request(),
+		},
+	}
 	ups := &upstreams{
-		pools:   pools{secrets.Resolve, hostName(host)},
-		library: cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
+		supersets: environments,
+		pools:     pools{secrets.Resolve, hostName(host)},
+		library:   cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
 			return fetch.NewTransport(fetch.TransportConfig{
 				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, int(d.Limits.InFlight)), Proxy: http.ProxyFromEnvironment,
@@ -119,9 +144,20 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 		NewID: rand.Text, Rand: globalRand{}, Now: b.Now, Log: cfg.Log,
 	}
 	cfg.Telemetry.onWorker(&ports)
-	return worker.New(worker.Config{
+	items, err := worker.New(worker.Config{
 		ID: cfg.ID, Host: host, Version: cfg.Version, Concurrency: cfg.Concurrency, Grace: cfg.Grace, HoldBack: cfg.HoldBack,
 	}, ports)
+	if err != nil {
+		return nil, err
+	}
+	loads, err := executor.New(executor.Config{ID: cfg.ID, Grace: cfg.Grace}, executor.Ports{
+		Queues: runQueues{b, cfg.Log}, Records: b, Files: b, Intake: b, Executions: b, Errands: b, Clients: environments,
+		Leases: b.Leases(), Clock: b.StreamClock(), Local: time.Now, Now: b.Now, Log: cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &engines{items, loads}, nil
 }
 
 // globalRand is the runtime's generator, which is safe for concurrent use.

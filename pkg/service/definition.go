@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -30,6 +31,8 @@ type Definition struct {
 	Retry       Retry
 	Responses   []ResponseRule
 	Collections []*Collection // in the order of the file
+
+	environment *load.Environment // nil: the definition describes none
 }
 
 type definitionRule struct {
@@ -46,6 +49,7 @@ type definitionRule struct {
 	Timeouts    Timeouts                        `yaml:"timeouts"`             // of one request
 	Retry       Retry                           `yaml:"retry"`                // of transient errors
 	Responses   []ResponseRule                  `yaml:"responses"`            // rules that say what an answer means; the first that fits decides
+	Environment *environmentRule                `yaml:"environment"`          // where load runs go; with adapter: superset
 	Defaults    strictyaml.Node                 `yaml:"defaults"`             // keys of a collection that all collections share
 	Collections strictyaml.Map[strictyaml.Node] `yaml:"collections,required"` // name → a collection
 }
@@ -65,6 +69,7 @@ func Parse(file string, data []byte) (*Definition, error) {
 	}
 	d := newDefinition(rule)
 	d.check(rule, root)
+	d.setEnvironment(rule.Environment, root)
 	for name, n := range rule.Collections.All() {
 		d.Collections = append(d.Collections, d.newCollection(name, n.Merge(rule.Defaults), rule.Limits))
 	}

@@ -112,11 +112,11 @@ func TestWindowsAndClausesAreReadWithTheirDefaults(t *testing.T) {
 }
 
 func TestAnAdaptersCollectionNeedsNoRequest(t *testing.T) {
-	c := gauges(t, "name: rivers", "name: rivers\nadapter: superset",
+	c := gauges(t, "name: rivers", "name: rivers\nadapter: tide-reports",
 		"    request:\n      path: /gauges\n      query: {order: 'id,ts', limit: '{page_rows}'}\n", "",
 		"    rows: {format: json, at: '$.data[*]'}\n", "")
 	request, err := c.Request(Values{"site": {"a"}})
-	if c.HasRequest() || err != nil || request.Size() != 0 || c.Definition().Adapter != "superset" {
+	if c.HasRequest() || err != nil || request.Size() != 0 || c.Definition().Adapter != "tide-reports" {
 		t.Errorf("adapter %q, request %+v, %v", c.Definition().Adapter, request, err)
 	}
 	if !gauges(t).HasRequest() {

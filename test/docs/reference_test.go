@@ -129,6 +129,7 @@ func serviceText(r reference) string {
 		{"timeouts", "timeouts"},
 		{"retry", "retry"},
 		{"responses", "responses[]"},
+		{"environment", "environment"},
 		{"A collection", "collections.*"},
 		{"request", "collections.*.request"},
 		{"params", "collections.*.params.*"},

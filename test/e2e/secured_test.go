@@ -387,11 +387,14 @@ func (s *secured) mustKeepApart() {
 		"$JS.API.STREAM.PURGE.RESULTS", "$JS.API.STREAM.PURGE.ITEMS", "$JS.API.STREAM.PURGE.KV_braid_queries", "$JS.API.STREAM.UPDATE.RESULTS",
 		"$JS.API.STREAM.CREATE.RESULTS", "$JS.API.STREAM.MSG.DELETE.RESULTS", "$JS.API.STREAM.MSG.DELETE.KV_braid_queries",
 		"$KV.braid_queries.query.q1", "$KV.braid_services.service.s", "$KV.braid_services.definition.d.0", "$KV.braid_services.gate.s", "$KV.braid_leader.coordinator.0", "braid.item.s.q1.0",
+		"$KV.braid_load.run.r1", "braid.load.item.r1.0", "braid.load.closed.r1.0", "braid.load.sealed.r1.0", "braid.load.selection.r1.0", "$JS.API.STREAM.PURGE.LOAD",
+		"$KV.braid_errands.errand.e1", "$JS.API.CONSUMER.CREATE.LOAD.mine.braid.load.execution.>",
 		"$JS.API.CONSUMER.CREATE.ITEMS.mine.braid.item.>", "$JS.API.CONSUMER.CREATE.RESULTS.mine.braid.result.>", "$JS.API.CONSUMER.CREATE.KV_braid_leader.x.y",
 	}
 	work := []string{
 		"$JS.API.CONSUMER.MSG.NEXT.ITEMS.usgs-waterdata", "$JS.ACK.ITEMS.usgs-waterdata.1.1.1.1.1", "braid.result.q1.0", "braid.page.q1.0.w.0", "braid.part.q1.a.0",
 		"braid.event.q1.interruption", "$KV.braid_leases.s.0", "$KV.braid_workers.w",
+		"braid.load.admission.r1.0.1.0", "braid.load.execution.r1.0.1", "$JS.API.CONSUMER.MSG.NEXT.LOAD_ITEMS.r1", "$KV.braid_tokens.t", "$KV.braid_errands.answer.e1.head",
 	}
 	look := []string{"$JS.API.STREAM.MSG.GET.RESULTS", "$JS.API.STREAM.MSG.GET.KV_braid_queries", "$JS.API.DIRECT.GET.RESULTS.braid.result.q1.0"}
 	for _, check := range []struct {
