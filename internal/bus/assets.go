@@ -11,7 +11,7 @@ import (
 )
 
 // Limits bounds what the streams may hold, in bytes. 0 is no bound of their own beside the server's.
-type Limits struct{ Items, Results, Parts, Events int64 }
+type Limits struct{ Items, Results, Parts, Events, LoadItems, Load int64 }
 
 // AssetConfig says how streams and buckets are made. One that exists keeps its replicas and limits, unless it says otherwise;
 // what differs is told in the log.
@@ -30,7 +30,10 @@ func (s *Server) EmbeddedLimits() Limits { return ShareStore(s.max) }
 // ShareStore shares so many bytes between the streams; what is left is for the buckets. 0 is no bound.
 func ShareStore(most int64) Limits {
 	small := min(256<<20, most/20)
-	return Limits{Items: small, Events: small, Results: most / 100 * 40, Parts: most / 100 * 40}
+	return Limits{
+		Items: small, Events: small, Results: most / 100 * 37, Parts: most / 100 * 37,
+		LoadItems: min(256<<20, most/50), Load: most / 100 * 8,
+	}
 }
 
 // Ensure creates the streams and buckets that do not exist yet, and sets on those that do the settings that the
@@ -78,9 +81,9 @@ var ErrNoStreams = errors.New("Braid's streams are not there yet; a coordinator 
 func (b *Bus) Present(ctx context.Context) error {
 	ctx, cancel := b.permitted(ctx)
 	defer cancel()
-	names := []string{streamItems, streamResults, streamParts, streamEvents}
-	for _, bucket := range buckets() {
-		names = append(names, bucket.Name)
+	var names []string
+	for _, stream := range append(streams(Limits{}), buckets()...) {
+		names = append(names, stream.Name)
 	}
 	for _, name := range names {
 		_, err := b.js.Stream(ctx, name)
@@ -131,6 +134,9 @@ func streams(limits Limits) []jetstream.StreamConfig {
 			MaxBytes: orUnlimited(maxBytes), AllowDirect: true, AllowAtomicPublish: true,
 		}
 	}
+	records := firstWriteWins(streamLoad, jetstream.LimitsPolicy, limits.Load,
+		"braid.load.execution.>", "braid.load.admission.>", "braid.load.closed.>", "braid.load.sealed.>", "braid.load.selection.>", "braid.load.snapshot.>")
+	records.Compression, records.AllowMsgTTL = jetstream.S2Compression, true // a record is a text of a kilobyte or two
 	return []jetstream.StreamConfig{
 		firstWriteWins(streamItems, jetstream.WorkQueuePolicy, limits.Items, "braid.item.>"),
 		firstWriteWins(streamResults, jetstream.LimitsPolicy, limits.Results, "braid.result.>"),
@@ -141,6 +147,8 @@ func streams(limits Limits) []jetstream.StreamConfig {
 			MaxMsgsPerSubject: -1, // as the server says "no bound": what differs is written again
 			MaxBytes:          orUnlimited(limits.Events), AllowDirect: true,
 		},
+		firstWriteWins(streamLoadItems, jetstream.WorkQueuePolicy, limits.LoadItems, "braid.load.item.>"),
+		records,
 	}
 }
 
@@ -165,6 +173,7 @@ func buckets() []jetstream.StreamConfig {
 	return []jetstream.StreamConfig{
 		bucket(bucketQueries, 0), bucket(bucketServices, 0), bucket(bucketGates, 0), bucket(bucketSuspects, 0), bucket(bucketQuota, 0),
 		bucket(bucketLeases, markerTTL), bucket(bucketLeader, markerTTL), bucket(bucketWorkers, 0),
+		bucket(bucketLoad, 0), bucket(bucketErrands, 0), bucket(bucketTokens, 0),
 	}
 }
 
@@ -172,7 +181,13 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, cfg
 	// One that exists is not asked for again: the server would weigh its size against a disk that may be fuller by now.
 	stream, err := b.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if _, err = b.js.CreateStream(ctx, want); !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		_, err = b.js.CreateStream(ctx, want)
+		if c := code(err); (c == codeNoResources || c == codeNoStorage) && want.MaxBytes > 0 {
+			// A stream that is new in a store whose others have shared all of it among them: it gets no share, and is bound by the whole.
+			want.MaxBytes = -1
+			_, err = b.js.CreateStream(ctx, want)
+		}
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return err == nil, err
 		}
 		stream, err = b.js.Stream(ctx, want.Name) // another process was first

@@ -90,7 +90,7 @@ func (b *Bus) purge(ctx context.Context, stream, subject string) error {
 
 // Queue takes the items of one service. It is safe for concurrent use.
 type Queue struct {
-	bus     *Bus
+	puller
 	service string
 }
 
@@ -99,15 +99,21 @@ func (b *Bus) Queue(ctx context.Context, service string) (*Queue, error) {
 	if _, err := b.js.Consumer(ctx, streamItems, service); err != nil {
 		return nil, fmt.Errorf("open the queue of %s: %w", service, translate(err))
 	}
-	return &Queue{b, service}, nil
+	return &Queue{puller{b, streamItems, service}, service}, nil
 }
 
 // Delivery is an item in a worker's hands. It comes again when the worker says nothing for the queue's ackWait.
 type Delivery struct {
 	Item      *messages.Item
 	Delivered int // 1 for the first delivery of the item
-	bus       *Bus
-	reply     string // where the queue hears of it
+	inHand
+}
+
+// inHand is a message of a queue in somebody's hands.
+type inHand struct {
+	bus   *Bus
+	reply string // where the queue hears of it
+	what  string // for errors
 }
 
 // InDoubt tells whether the item may be in other hands too, or have been: it was delivered before, or is older than the connection.
@@ -154,7 +160,7 @@ func (q *Queue) open(msg *nats.Msg, bad func(error)) *Delivery {
 	if item.Trace = msg.Header.Get(traceHeader); len(item.Trace) > maxTrace {
 		item.Trace = ""
 	}
-	d := &Delivery{Item: item, Delivered: 1, bus: q.bus, reply: msg.Reply}
+	d := &Delivery{Item: item, Delivered: 1, inHand: inHand{q.bus, msg.Reply, fmt.Sprintf("position %s of %s", item.Position, item.Query)}}
 	if meta, err := msg.Metadata(); err == nil {
 		d.Delivered = int(meta.NumDelivered) //nolint:gosec // a count of deliveries
 	}
@@ -171,7 +177,7 @@ const (
 
 // Done removes the item from the queue: its outcome is durable. It tries once whatever ctx says, and while nobody answers for the
 // queue again, until ctx ends.
-func (d *Delivery) Done(ctx context.Context) error {
+func (d *inHand) Done(ctx context.Context) error {
 	until := time.Now().Add(ackPatience)
 	for silences := 0; ; {
 		err := translate(d.acknowledge(context.WithoutCancel(ctx)))
@@ -183,7 +189,7 @@ func (d *Delivery) Done(ctx context.Context) error {
 		}
 		over := silences >= ackSilences || time.Now().After(until) || d.bus.nc.IsClosed()
 		if !errors.Is(err, messages.ErrUnreachable) || ctx.Err() != nil || over {
-			return fmt.Errorf("acknowledge position %s of %s: %w", d.Item.Position, d.Item.Query, err)
+			return fmt.Errorf("acknowledge %s: %w", d.what, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -193,7 +199,7 @@ func (d *Delivery) Done(ctx context.Context) error {
 }
 
 // acknowledge tries once, and waits for the queue's word.
-func (d *Delivery) acknowledge(ctx context.Context) error {
+func (d *inHand) acknowledge(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
 	_, err := d.bus.nc.RequestWithContext(ctx, d.reply, []byte("+ACK"))
@@ -201,17 +207,17 @@ func (d *Delivery) acknowledge(ctx context.Context) error {
 }
 
 // HandBack puts the item back at once for another worker.
-func (d *Delivery) HandBack() error {
+func (d *inHand) HandBack() error {
 	if err := d.bus.nc.Publish(d.reply, []byte("-NAK")); err != nil {
-		return fmt.Errorf("hand back position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
+		return fmt.Errorf("hand back %s: %w", d.what, translate(err))
 	}
 	return nil
 }
 
 // InProgress says that the worker is still at it.
-func (d *Delivery) InProgress() error {
+func (d *inHand) InProgress() error {
 	if err := d.bus.nc.Publish(d.reply, []byte("+WPI")); err != nil {
-		return fmt.Errorf("keep position %s of %s: %w", d.Item.Position, d.Item.Query, translate(err))
+		return fmt.Errorf("keep %s: %w", d.what, translate(err))
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (b *Bus) queueDepths(ctx context.Context) (depths []QueueDepth, err error) 
 }
 
 func (b *Bus) streamUse(ctx context.Context) (uses []StreamUse, err error) {
-	for _, name := range []string{streamItems, streamResults, streamParts, streamEvents} {
+	for _, name := range []string{streamItems, streamResults, streamParts, streamEvents, streamLoadItems, streamLoad} {
 		stream, err := b.js.Stream(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("look at %s: %w", name, translate(err))

@@ -28,10 +28,16 @@ const (
 	headerStatusText = "Description"
 )
 
+// puller asks the consumer of a queue.
+type puller struct {
+	bus              *Bus
+	stream, consumer string
+}
+
 // pull asks the consumer for at most n messages within wait, and gives each to on as it comes, until all are there, wait is over or ctx
 // ends. Whatever the server has sent is given to on: the client's own Fetch turns away when its time is over, and what is on its way then is in
 // nobody's hands until the queue's ackWait is over. A connection that was made anew ends it, because the server may know nothing of the pull.
-func (q *Queue) pull(ctx context.Context, n int, wait time.Duration, on func(*nats.Msg)) error {
+func (q puller) pull(ctx context.Context, n int, wait time.Duration, on func(*nats.Msg)) error {
 	nc, renewed := q.bus.nc, q.bus.renewed()
 	incoming := make(chan *nats.Msg, n+8) // the messages, and what is said about them
 	inbox := nc.NewInbox()
@@ -54,7 +60,7 @@ func (q *Queue) pull(ctx context.Context, n int, wait time.Duration, on func(*na
 	if err != nil {
 		return err
 	}
-	if err := nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+streamItems+"."+q.service, inbox, ask); err != nil {
+	if err := nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+q.stream+"."+q.consumer, inbox, ask); err != nil {
 		return err
 	}
 	late := time.NewTimer(wait + pullGrace)

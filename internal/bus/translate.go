@@ -17,6 +17,7 @@ const (
 	codeNoPeers               = 10005
 	codeClusterNotReady       = 10008
 	codeNotLeader             = 10009
+	codeNoConsumer            = 10014
 	codeNoResources           = 10023
 	codeNoMessage             = 10037
 	codeNoSequence            = 10043

@@ -71,12 +71,7 @@ type Executions interface {
 }
 
 // RunTracker is told of a run's records.
-type RunTracker struct {
-	Admission func(a *load.Admission, sequence uint64)
-	Execution func(e *load.Execution, sequence uint64, stored time.Time)
-	Bad       func(sequence uint64, err error) // cannot be read
-	CaughtUp  func()
-}
+type RunTracker = load.RunTracker
 
 // Errands asks workers to look a dashboard up: coordinators do not speak to services.
 type Errands interface {

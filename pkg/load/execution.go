@@ -56,6 +56,9 @@ type Item struct {
 // ErrIntakeClosed means that a run admits no request any more.
 var ErrIntakeClosed = errors.New("the run's intake is closed")
 
+// ErrSealed means that a run takes no record of an execution any more: what it counted at its end stays true.
+var ErrSealed = errors.New("the run's records are sealed")
+
 // Admission is stored before an execution's request is sent; it is refused when intake is closed. With it is known how many requests were
 // sent, whatever becomes of the worker.
 type Admission struct {

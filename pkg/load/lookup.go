@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // LookUp asks a worker what a dashboard consists of, and what depends on its data.
 type LookUp struct {
@@ -30,3 +33,6 @@ func (e *LookUpError) Error() string {
 	}
 	return e.Message + "; " + e.Hint
 }
+
+// ErrElsewhere means that this worker does not serve the environment of an errand: it is left to others.
+var ErrElsewhere = errors.New("the environment is not served here")
