@@ -45,7 +45,8 @@ func checkAdapters(adapters map[string]Adapter) error {
 
 // planning is what a coordinator needs of adapters.
 func planning(adapters map[string]Adapter) map[string]coordinator.Adapter {
-	parts := make(map[string]coordinator.Adapter, len(adapters))
+	parts := make(map[string]coordinator.Adapter, len(adapters)+1)
+	parts[service.AdapterSuperset] = coordinator.Adapter{} // compiled into all programs; the definition says all that planning needs
 	for name, a := range adapters {
 		parts[name] = coordinator.Adapter{Plan: a.Plan, Finalize: a.Finalize}
 	}
@@ -90,7 +91,7 @@ func (s spokenTo) WatchServices(ctx context.Context, on func(*messages.Service, 
 			on(svc, err)
 			return
 		}
-		if _, have := s.fetchers.find(svc.Name, svc.Adapter); have {
+		if _, have := s.fetchers.find(svc.Name, svc.Adapter); have || svc.Adapter == service.AdapterSuperset {
 			on(svc, nil)
 			return
 		}

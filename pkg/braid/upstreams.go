@@ -19,6 +19,7 @@ type upstreams struct {
 	library    *service.Library
 	definition func(ctx context.Context, digest string) ([]byte, error)
 	fetchers   fetchers // of the program that runs the worker
+	boards     *environments
 	connect    func(*service.Collection, *http.Transport) (service.Adapter, error)
 	transport  func(*service.Definition) *http.Transport
 	pools      pools
@@ -77,6 +78,12 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 		return nil, refuse(err)
 	}
 	adapter, have := u.fetchers.find(item.Service, o.definition.Adapter)
+	if !have && o.definition.Adapter == service.AdapterSuperset {
+		if adapter, err = u.boards.of(item.Definition, o.definition); err != nil {
+			return nil, refuse(err)
+		}
+		have = true
+	}
 	if !have {
 		// Not the item's fault: it is left for a worker that has the adapter.
 		return nil, fmt.Errorf("the service %s is spoken to by the adapter %q, which is not compiled into this worker", item.Service, o.definition.Adapter)

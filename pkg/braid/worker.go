@@ -103,6 +103,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*worker.Worker, error) {
 	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
 	ups := &upstreams{
+		boards:  newEnvironments(b, cfg, secrets),
 		pools:   pools{secrets.Resolve, hostName(host)},
 		library: cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
