@@ -12,7 +12,8 @@ import (
 const (
 	maxDepth      = 128
 	maxKeyBytes   = 64
-	maxFieldBytes = 64 << 10 // of all fields together that are kept of one query
+	maxFieldBytes = 2 << 10  // of a field that is kept of one query; they go into the execution's record
+	maxListBytes  = 64 << 10 // of rejected_filters, of which only names of columns are told
 	maxQueries    = 1000     // query results that are looked at; more are counted
 )
 
@@ -51,7 +52,6 @@ type found struct {
 	rows    int64 // members of data, when it is a list
 	dataAt  int64 // where its data stands in what was written to the scanner's data
 	dataLen int64
-	kept    int // bytes in fields
 }
 
 // scanner reads an answer of chart/data as it comes, in pieces of any size, and keeps of it what a load run needs: for each member of result
@@ -338,8 +338,12 @@ func (s *scanner) keep(part []byte) error {
 		return nil
 	}
 	q := s.queries[len(s.queries)-1]
-	if q.kept += len(part); q.kept > maxFieldBytes {
-		return fmt.Errorf("%w: the fields of one result beside its data have more than %d bytes at `%s`", errNotJSON, maxFieldBytes, s.field)
+	most := maxFieldBytes
+	if s.field == "rejected_filters" {
+		most = maxListBytes
+	}
+	if len(q.fields[s.field])+len(part) > most {
+		return fmt.Errorf("%w: `%s` of a result has more than %d bytes", errNotJSON, s.field, most)
 	}
 	q.fields[s.field] = append(q.fields[s.field], part...)
 	return nil
