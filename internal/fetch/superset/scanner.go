@@ -146,8 +146,13 @@ func (s *scanner) step(p []byte, i int) (int, error) {
 		return s.text(p, i)
 	case numMinus, numZero, numInt, numPoint, numFrac, numE, numSign, numExp:
 		return s.number(p, i)
+	default:
+		return s.byte(p, i, p[i])
 	}
-	c := p[i]
+}
+
+// byte reads one that is no text's and no number's.
+func (s *scanner) byte(p []byte, i int, c byte) (int, error) {
 	switch s.state {
 	case inEscape:
 		return i + 1, s.escape(c)
@@ -168,11 +173,12 @@ func (s *scanner) step(p []byte, i int) (int, error) {
 			return i + 1, s.ended(p, i+1)
 		}
 		return i + 1, nil
+	default:
+		if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+			return i + 1, nil
+		}
+		return i + 1, s.structure(p, i, c)
 	}
-	if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-		return i + 1, nil
-	}
-	return i + 1, s.structure(p, i, c)
 }
 
 // structure reads a byte between values.
@@ -211,6 +217,7 @@ func (s *scanner) structure(p []byte, i int, c byte) error {
 		case c == '}' && top == '{', c == ']' && top == '[':
 			return s.closed(p, i)
 		}
+	default: // behind the end nothing may stand
 	}
 	return s.bad(c)
 }
@@ -416,8 +423,9 @@ func (s *scanner) number(p []byte, i int) (int, error) {
 			switch s.state {
 			case numZero, numInt, numFrac, numExp:
 				return i, s.ended(p, i)
+			default:
+				return i, s.bad(p[i])
 			}
-			return i, s.bad(p[i])
 		}
 		s.state = next
 	}
@@ -449,8 +457,9 @@ func nextOfNumber(at state, c byte) (state, bool) {
 			return numSign, true
 		}
 		return numExp, digit
+	default: // behind a sign, or in the exponent
+		return numExp, digit
 	}
-	return numExp, digit // behind a sign, or in the exponent
 }
 
 func isHex(c byte) bool {
