@@ -43,6 +43,8 @@ type Bus struct {
 	denied atomic.Pointer[error] // the last thing that the server did not permit
 	pulse  pulse
 
+	encoders encoders // of results
+
 	reckoned atomic.Pointer[reckoning]
 	hush     context.CancelFunc // ends keeping
 	keeping  sync.WaitGroup     // the server's time
