@@ -71,7 +71,7 @@ func TestAPlantedWayAroundTheClientIsFound(t *testing.T) {
 		"nothing planted":              {"internal/loadrun/b.go", importing("time"), nil},
 		"a path elsewhere":             {"pkg/braid/b.go", "package braid\nfunc f() string { return \"http://x/api/v1/chart/\" }\n", []string{"pkg/braid/b.go has a path"}},
 		"a connection of the executor": {"internal/loadrun/executor/b.go", importing("net/http"), []string{"internal/loadrun/executor/b.go imports net/http"}},
-		"no client":                    {"internal/fetch/superset/a.go", "", []string{"this check is about nothing"}},
+		"no client":                    {"internal/fetch/superset/a.go", "", []string{"there is no internal/fetch/superset: this check is about nothing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect(t, checkLoadPath(planted(t, clean, c.file, c.text)), c.want)

@@ -140,10 +140,13 @@ func plainly(text []byte) (results []json.RawMessage, ok bool) {
 	return results, err == nil
 }
 
-func checkAgainstPlain(t interface {
+// reporter is what a test, a fuzz target and a property have in common.
+type reporter interface {
 	Helper()
-	Errorf(string, ...any)
-}, text []byte, piece int) {
+	Errorf(format string, args ...any)
+}
+
+func checkAgainstPlain(t reporter, text []byte, piece int) {
 	t.Helper()
 	s, kept, err := scan(t, text, piece, load.SampleBounds{})
 	defer kept.close()
