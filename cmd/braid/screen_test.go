@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"maps"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/braidhq/braid/internal/simulator"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/planner"
 	"github.com/braidhq/braid/pkg/query"
@@ -50,6 +52,23 @@ func (d *folder) write(name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// simulate lets commands ask a simulator of the example's service, which ends with the test, and show no progress.
+func (d *folder) simulate() {
+	d.t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(d.t.Context()))
+	base, wait, err := simulator.New(simulator.Config{}).Serve(ctx, "127.0.0.1:0")
+	if err != nil {
+		stop()
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() {
+		stop()
+		_ = wait()
+	})
+	d.env["BRAID_SERVICE_URL"] = "usgs-waterdata=" + base + simulator.WaterDataBase
+	d.env["BRAID_PROGRESS"] = "quiet"
 }
 
 func (d *folder) run(args ...string) screen {
