@@ -78,7 +78,7 @@ func owners() []owner {
 		{"github.com/jackc/", []string{"internal/ledger", "internal/output/postgres"}},
 		{"database/sql", nil},
 		{"net", []string{"internal/bus", "internal/daemon", "internal/fetch", "internal/httpapi", "internal/simulator", "internal/simulator/superset"}},
-		{"net/http", []string{"internal/daemon", "internal/fetch", "internal/httpapi", "internal/metrics", "internal/simulator", "internal/simulator/superset", "internal/dashboard"}},
+		{"net/http", []string{"internal/daemon", "internal/fetch", "internal/fetch/superset", "internal/httpapi", "internal/metrics", "internal/simulator", "internal/simulator/superset", "internal/dashboard"}},
 		{"os/exec", nil},
 		{"go.yaml.in/yaml/", []string{"pkg/strictyaml"}},
 		{"github.com/spf13/cobra", nil},
