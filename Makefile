@@ -69,12 +69,22 @@ chromium:
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium; } || \
 		echo "the tests drive the dashboard in Chromium: install it, or set CHROMIUM to its path"
 
+# Man pages and systemd units are checked by programs that are made for it. systemd comes without what would make it the machine's
+# init, and starts nothing where it is not.
+.PHONY: checkers
+checkers:
+	@for of in mandoc:mandoc systemd-analyze:systemd; do \
+		command -v "$${of%:*}" >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq --no-install-recommends "$${of#*:}"; } || \
+		echo "some tests need $${of%:*}: install it"; \
+	done
+
 .PHONY: browser
 browser: deps chromium ## drive the dashboard in Chromium; the screenshots are left in test/browser/screenshots
 	BRAID_BROWSER=1 go test -count=1 -timeout 20m ./test/browser
 
 .PHONY: test
-test: deps readers postgres chromium ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
+test: deps readers postgres chromium checkers ## run every test, end to end included (PACKAGES=./pkg/... TESTFLAGS=-short)
 	go test $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race
@@ -96,7 +106,7 @@ cap: deps ## check that slots do not lie idle while work is waiting; nothing els
 	CHAOS_ALONE=1 go test -count=1 -timeout 10m -run TestTheCapIsUsed ./test/chaos
 
 .PHONY: arch
-arch: ## check imports, sizes, package state and deployment files
+arch: checkers ## check imports, sizes, package state and deployment files
 	go test $(TESTFLAGS) ./internal/archtest
 
 .PHONY: lint

@@ -20,13 +20,27 @@ import (
 type tally struct {
 	chunks    int
 	lasted    time.Duration
+	cpu       time.Duration // of this process
 	stretches int
 }
 
-func (t *tally) add(from, to *messages.Progress) {
+func (t *tally) add(from, to *messages.Progress, cpu time.Duration) {
 	t.chunks += to.Completed - from.Completed
 	t.lasted += to.Updated.Sub(from.Updated)
+	t.cpu += cpu
 	t.stretches++
+}
+
+// perChunk is the processor time of this process for each chunk, in microseconds.
+func (t *tally) perChunk() float64 { return float64(t.cpu.Microseconds()) / float64(t.chunks) }
+
+// processorTime is what a process has used by now, or those that it started and that have ended.
+func processorTime(who int) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(who, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func (t *tally) rate() float64 { return float64(t.chunks) / t.lasted.Seconds() }
@@ -60,8 +74,14 @@ func (c config) stretches(ctx context.Context, e *braid.Embedded, id, address st
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stdout, "%d chunks; %d clients follow by server-sent events, %d requests/s besides\n\n%-18s %10s %10s\n", c.chunks, c.clients, c.rate, "", "chunks/s", "stretches")
-	fmt.Fprintf(c.stdout, "%-18s %10.0f %10d\n%-18s %10.0f %10d\n", "without watchers", alone.rate(), alone.stretches, "with watchers", watched.rate(), watched.stretches)
+	fmt.Fprintf(c.stdout, "%d chunks; %d clients follow by server-sent events, %d requests/s besides\n\n%-18s %10s %14s %10s\n", c.chunks, c.clients, c.rate, "", "chunks/s", "CPU µs/chunk", "stretches")
+	for _, row := range []struct {
+		name string
+		t    tally
+	}{{"without watchers", alone}, {"with watchers", watched}} {
+		fmt.Fprintf(c.stdout, "%-18s %10.0f %14.0f %10d\n", row.name, row.t.rate(), row.t.perChunk(), row.t.stretches)
+	}
+	fmt.Fprintf(c.stdout, "\nthe clients' own processor time: %.2f of a processor\n", processorTime(syscall.RUSAGE_CHILDREN).Seconds()/watched.lasted.Seconds())
 	fmt.Fprintf(c.stdout, "\nwith watchers: %.2f of the rate without; %d of %d saw the last event\n", watched.rate()/alone.rate(), ended, c.clients)
 	if ended != c.clients {
 		return errors.New("some clients have not seen the last event")
@@ -75,9 +95,10 @@ func (c config) stretchOf(ctx context.Context, e *braid.Embedded, id string, t *
 	if err != nil {
 		return nil, err
 	}
+	cpu := processorTime(syscall.RUSAGE_SELF)
 	to, err := told(ctx, e, id, from.Updated.Add(c.stretch))
 	if err == nil && t != nil {
-		t.add(from, to)
+		t.add(from, to, processorTime(syscall.RUSAGE_SELF)-cpu)
 	}
 	return to, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/braidhq/braid/internal/settings"
+	"github.com/braidhq/braid/internal/testkit/program"
 	"github.com/braidhq/braid/pkg/service"
 )
 
@@ -76,10 +77,7 @@ func TestTheManualIsWrittenTheSameTwice(t *testing.T) {
 }
 
 func TestMandocHasNothingToSayOfTheManPages(t *testing.T) {
-	mandoc, err := exec.LookPath("mandoc")
-	if err != nil {
-		t.Skip("mandoc is not installed")
-	}
+	mandoc := program.Find(t, "mandoc", "mandoc")
 	dir := t.TempDir()
 	pages, err := manual(newRoot(), "man")
 	if err != nil {
@@ -163,7 +161,7 @@ func TestEveryCommandHasExamplesThatAreUnderstood(t *testing.T) {
 		if cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
-		for line := range strings.Lines(cmd.Example) {
+		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " |")
 			if !strings.HasPrefix(line, "braid ") {
 				continue

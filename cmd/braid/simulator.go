@@ -14,18 +14,24 @@ func (a *app) simulatorCommand() *cobra.Command {
 	var listen string
 	var cfg simulator.Config
 	var faultRate float64
+	var fake supersetFlags
 	cmd := &cobra.Command{
 		Use:     "simulator",
 		Example: "  braid simulator --quota 20 --window 1m",
-		Short:   "Serve fakes of the built-in services on loopback, to try queries without the real ones",
+		Short:   "Serve fakes of the built-in services on loopback, to try queries",
 		Long: `Serves fakes of USGS Water Data, NGWMN, NWDC and a generic open-data service until it is interrupted, with quota, latency
 and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.
 
 Faults of --faults pass: the same request fails twice at most, and a query gets all its rows in spite of them. A site of
 --broken-sites fails for ever, and with it each chunk that asks for it: with a status of 4xx the chunk fails, with 5xx
-the query is interrupted. The same seed breaks the same sites.`,
+the query is interrupted. The same seed breaks the same sites.
+
+` + supersetHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if fake.on {
+				return a.serveSuperset(cmd.Context(), listen, cfg, faultRate, fake.config)
+			}
 			if faultRate > 0 {
 				cfg.Faults = simulator.FaultMix(faultRate, simulator.Fault503, simulator.Fault500, simulator.FaultResetAfter, simulator.FaultTruncated)
 			}
@@ -61,6 +67,7 @@ the query is interrupted. The same seed breaks the same sites.`,
 	flags.Float64Var(&faultRate, "faults", 0, "share of requests that go wrong, each twice at most: 5xx, cut connections, truncated answers")
 	flags.Float64Var(&cfg.BrokenSites, "broken-sites", 0, "share of sites, by --seed, whose requests always fail")
 	flags.IntVar(&cfg.BrokenStatus, "broken-status", 400, "status with which they fail: 400 to 599")
+	fake.add(flags)
 	return cmd
 }
 
@@ -70,9 +77,9 @@ func (a *app) printServing(base string) error {
 		_, err := fmt.Fprintf(a.stdout, "%s%s\n", base, simulator.WaterDataBase)
 		return err
 	}
-	services := map[string]string{}
+	var services []map[string]string
 	for _, service := range simulator.Services() {
-		services[service.Name] = base + service.Base
+		services = append(services, map[string]string{"name": service.Name, "url": base + service.Base})
 	}
 	return a.printJSON(map[string]any{"services": services, "counters": base + "/_simulator/counters"})
 }

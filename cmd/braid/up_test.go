@@ -8,25 +8,13 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/braidhq/braid/internal/simulator"
 )
 
 // Whoever has read the URL that braid up prints may use the server at once: there may be no leader yet.
 func TestAServerThatHasToldItsURLTakesCommandsAtOnce(t *testing.T) {
 	d := newFolder(t)
 	d.write("flow.yaml", jsonFlow)
-	simulating, stop := context.WithCancel(t.Context())
-	base, wait, err := simulator.New(simulator.Config{}).Serve(simulating, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		stop()
-		_ = wait()
-	}()
-	d.env["BRAID_SERVICE_URL"] = "usgs-waterdata=" + base + simulator.WaterDataBase
-	d.env["BRAID_PROGRESS"] = "quiet"
+	d.simulate()
 	for n := range 5 {
 		d.env["BRAID_DATA_DIR"] = t.TempDir()
 		ctx, stop := context.WithCancel(t.Context())

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/braidhq/braid/internal/testkit/program"
 )
 
 // unit is a unit file of systemd: the values of each key of a section, in their order.
@@ -149,10 +151,7 @@ func TestTheUserOfTheUnitsIsMade(t *testing.T) {
 
 // What systemd itself says of the units, where there is one.
 func TestSystemdTakesTheUnits(t *testing.T) {
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Skip("there is no systemd-analyze")
-	}
+	analyze := program.Find(t, "systemd-analyze", "systemd")
 	dir, args := t.TempDir(), []string{"verify", "--man=no"}
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "systemd", "*.service"))
 	if err != nil {
@@ -175,7 +174,7 @@ func TestSystemdTakesTheUnits(t *testing.T) {
 	}
 	said, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
 	if err != nil && !strings.Contains(string(said), dir) {
-		t.Skipf("systemd-analyze does not run here: %v, %s", err, said)
+		program.Missing(t, "systemd-analyze does not run here: %v, %s", err, said)
 	}
 	if strings.Contains(string(said), dir) {
 		t.Errorf("%v: %s", err, said)

@@ -24,6 +24,7 @@ func answerTask(_ context.Context, c testkit.Call) (service.Page, error) {
 }
 
 func TestALeaderWithoutTheAdapterFailsTheQueryUntilOneHasIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.definitions.change(strings.Replace(rivers, "name: rivers\n", "name: rivers\nadapter: soap\n", 1))
 	r.adapters = map[string]coordinator.Adapter{"soap": {Finalize: func(collection string) []frame.Operation {

@@ -84,6 +84,7 @@ func isRefused(t *testing.T, offers <-chan int) {
 
 // A worker tells how an item ended before it has it removed.
 func TestAnItemIsPublishedAgainHoweverLateTheOneBeforeIsRemoved(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c, _, offers := r.offers("c1")
 	spec := sites(1)
@@ -106,6 +107,7 @@ func TestAnItemIsPublishedAgainHoweverLateTheOneBeforeIsRemoved(t *testing.T) {
 
 // A coordinator that takes over has heard of items that are over, and does not take them for those of the one before.
 func TestWhoTakesOverIsNotMisledByAnItemThatIsOver(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c, first, _ := r.offers("c1")
 	spec := sites(2)
@@ -126,6 +128,7 @@ func TestWhoTakesOverIsNotMisledByAnItemThatIsOver(t *testing.T) {
 
 // A worker may find the failure of an earlier run, before it is removed: it does nothing then, and has its item removed.
 func TestAnItemThatMetAnOldFailureIsPublishedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c, _, offers := r.offers("c1")
 	q := r.submit(c, sites(1))
@@ -149,6 +152,7 @@ func TestAnItemThatMetAnOldFailureIsPublishedAgain(t *testing.T) {
 
 // What is damaged and found by its driver is removed, and asked for again, whoever has seen it.
 func TestAnItemThatMetADamagedResultIsPublishedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c, _, offers := r.offers("c1")
 	q := r.submit(c, sites(1))

@@ -143,23 +143,26 @@ func (r *rig) comes(t *rapid.T, q *messages.Query, a arrival) {
 // inEveryFormat exports a query whose results are all there.
 func inEveryFormat(t *rapid.T, c *coordinator.Coordinator, id string) map[output.Format]string {
 	ctx := context.Background()
+	e, err := c.Export(ctx, id, false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := map[output.Format]string{}
 	for _, format := range output.Formats() {
-		e, err := c.Export(ctx, id, false)
-		if err != nil {
+		var table bytes.Buffer
+		if err := output.Encode(ctx, &table, format, e.Table, e.Meta); err != nil {
 			t.Fatal(err)
 		}
-		var table bytes.Buffer
-		err = output.Encode(ctx, &table, format, e.Table, e.Meta)
-		if closed := e.Close(); err != nil || closed != nil {
-			t.Fatal(err, closed)
-		}
 		all[format] = table.String()
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
 func TestAnyOrderOfArrivalAndAnySplitGiveTheSameBytesInEveryFormat(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.definitions.change(fields)
 	c := r.coordinator("c1", r.bus, nil)

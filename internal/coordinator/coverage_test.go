@@ -14,6 +14,7 @@ import (
 )
 
 func TestCoverageTellsWhatCameOfEachValue(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.lead()
 	// Three sites a chunk; the first chunk is split and s02 has nothing, the second has no rows, the third is refused for quota.
@@ -57,6 +58,7 @@ func TestCoverageTellsWhatCameOfEachValue(t *testing.T) {
 }
 
 func TestCoverageDoesNotSayEmptyWhereTheRowsDoNotTell(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(func(_ context.Context, _ testkit.Call) (service.Page, error) {

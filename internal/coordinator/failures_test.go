@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -157,4 +159,111 @@ func TestAfterAFailureNothingBehindItIsBegun(t *testing.T) {
 	failed.Store(nil)
 	r.resume(c, q.ID)
 	r.settles(q.ID, 2, messages.Failed)
+}
+
+func TestOfSeveralFailuresTheLowestPositionSpeaks(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []query.OnFailure{query.FailureFinish, query.FailureStop} {
+		t.Run(string(rule), func(t *testing.T) { severalFail(t, rule) })
+	}
+}
+
+// severalFail has positions 1 and 3 of 8 fail, the higher one first.
+func severalFail(t *testing.T, rule query.OnFailure) {
+	t.Helper()
+	r := newRig(t)
+	c := r.lead()
+	var mended sync.Map
+	higher := make(chan struct{})
+	script := testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
+		_, ok := mended.Load("mended")
+		switch {
+		case ok:
+		case siteOf(call) == "s03":
+			defer close(higher)
+			return service.Page{}, refuse(service.ClassBadRequest, 422, 0)
+		case siteOf(call) == "s01":
+			select {
+			case <-higher:
+			case <-ctx.Done():
+			}
+			return service.Page{}, refuse(service.ClassBadRequest, 400, 0)
+		case siteOf(call) == "s02" && call.Try == 1:
+			return service.Page{}, refuse(service.ClassTransient, 503, 0)
+		}
+		return two(call)
+	})
+	r.work(script)
+	spec := sites(8)
+	spec.Run.OnFailure = rule
+	q := r.submit(c, spec)
+	failed := r.settles(q.ID, 1, messages.Failed)
+	if failed.Stop.Kind != messages.StopFailure || failed.Stop.Position != "1" || failed.Stop.Status != 400 || failed.Stop.Class != "bad_request" {
+		t.Errorf("it failed because of %+v, want position 1", failed.Stop)
+	}
+	survey, err := c.Survey(t.Context(), failed)
+	if err != nil || survey.Progress.Failed != 2 {
+		t.Errorf("survey %+v, %v; want two failures", survey.Progress, err)
+	}
+	done := survey.Completed.Roots()
+	if rule == query.FailureFinish && done != 6 || !survey.Completed.Has("0") {
+		t.Errorf("survey %+v; want what is not wrong to be complete, all of it or what stands before the failure", survey.Progress)
+	}
+	before := len(script.Calls())
+	mended.Store("mended", true)
+	r.resume(c, q.ID)
+	r.settles(q.ID, 2, messages.Complete)
+	var again []string
+	for _, call := range script.Calls()[before:] {
+		if call.Cursor == "" {
+			again = append(again, siteOf(call))
+		}
+	}
+	slices.Sort(again)
+	if !slices.Contains(again, "s01") || !slices.Contains(again, "s03") || len(again) != 8-done {
+		t.Errorf("the resume asked for %v, want the failed ones and what was not begun", again)
+	}
+}
+
+func TestAFailureOutranksAnInterruption(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.lead()
+	var once sync.Once
+	under := make(chan struct{}) // both are under way: neither is handed back because of the other
+	r.work(testkit.NewScript(func(ctx context.Context, call testkit.Call) (service.Page, error) {
+		switch siteOf(call) {
+		case "s00":
+			select {
+			case <-under:
+			case <-ctx.Done():
+			}
+			return service.Page{}, refuse(service.ClassTransient, 503, 0)
+		case "s01":
+			once.Do(func() { close(under) })
+			return service.Page{}, refuse(service.ClassBadRequest, 400, 0)
+		}
+		return two(call)
+	}))
+	q := r.submit(c, sites(2))
+	if failed := r.settles(q.ID, 1, messages.Failed); failed.Stop.Position != "1" {
+		t.Errorf("stopped because of %+v", failed.Stop)
+	}
+}
+
+func TestWrongCredentialsStopAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.lead()
+	script := testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
+		return service.Page{}, refuse(service.ClassAuth, 403, 0)
+	})
+	r.work(script)
+	q := r.submit(c, sites(90))
+	if failed := r.settles(q.ID, 1, messages.Failed); failed.Stop.Class != "auth" || failed.Stop.Hint == "" {
+		t.Errorf("stopped because of %+v", failed.Stop)
+	}
+	if n := len(script.Calls()); n >= 90 {
+		t.Errorf("%d requests with wrong credentials", n)
+	}
 }

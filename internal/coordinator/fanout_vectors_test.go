@@ -192,6 +192,7 @@ func (s *stage) cursorOf(position int) string {
 }
 
 func TestQueriesAreDrivenAsTheRecordedClientDrivesThem(t *testing.T) {
+	t.Parallel()
 	for _, c := range fanOuts(t) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
@@ -207,6 +208,7 @@ func TestQueriesAreDrivenAsTheRecordedClientDrivesThem(t *testing.T) {
 
 // What the recorded rounds leave open is decided by the same rules.
 func TestTheLowestPositionSpeaksWhateverHappensBesideIt(t *testing.T) {
+	t.Parallel()
 	for _, rounds := range [][][]string{
 		{{"ok", "404", "bug", "ok"}, {"", "ok", "dns", ""}, {"", "", "ok", ""}},
 		{{"bug", "400", "503"}},

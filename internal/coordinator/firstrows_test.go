@@ -35,6 +35,7 @@ func siteTable(rows int) string {
 }
 
 func TestOnlyAsManyRowsAreAskedForAsAreWanted(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		wanted         int64
 		rows, requests int
@@ -42,6 +43,7 @@ func TestOnlyAsManyRowsAreAskedForAsAreWanted(t *testing.T) {
 		{1, 1, 1}, {2, 2, 1}, {3, 3, 2}, {4, 4, 2}, {9, 9, 5}, {11, 11, 6}, {12, 12, 6}, {500, 80, 40},
 	} {
 		t.Run(fmt.Sprint(test.wanted), func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			c := r.lead()
 			script := testkit.NewScript(always)
@@ -65,6 +67,7 @@ func TestOnlyAsManyRowsAreAskedForAsAreWanted(t *testing.T) {
 }
 
 func TestPagesAreNoLargerThanTheRowsThatAreWanted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.definitions.change(strings.NewReplacer(
 		"limits: {in_flight: 4}", "limits: {in_flight: 4, page_rows: 1000}",
@@ -83,6 +86,7 @@ func TestPagesAreNoLargerThanTheRowsThatAreWanted(t *testing.T) {
 }
 
 func TestTheFirstRowsAreTheSameWhereverTheQueryWasInterrupted(t *testing.T) {
+	t.Parallel()
 	for k := range 5 {
 		t.Run(fmt.Sprintf("at request %d", k), func(t *testing.T) {
 			t.Parallel()
@@ -116,6 +120,7 @@ func TestTheFirstRowsAreTheSameWhereverTheQueryWasInterrupted(t *testing.T) {
 }
 
 func TestTheFirstRowsDoNotDependOnWhatElseIsThere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, firstOf(20, 9))
@@ -145,6 +150,7 @@ func (r *rig) putEarly(q *messages.Query, position int) {
 }
 
 func TestALostResultOfTheFirstRowsIsFetchedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	var fewer atomic.Bool

@@ -15,6 +15,7 @@ import (
 func under(key string) messages.Submission { return messages.Submission{Key: testkit.Digest(key)} }
 
 func TestWhatIsSubmittedAgainUnderAKeyIsTheSameQuery(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	first, err := c.SubmitAs(t.Context(), sites(3), under("a"))
@@ -60,6 +61,7 @@ func TestWhatIsSubmittedAgainUnderAKeyIsTheSameQuery(t *testing.T) {
 }
 
 func TestOneKeySubmittedToManyCoordinatorsAtOnceIsOneQuery(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	const coordinators, each = 4, 8
 	var submitting sync.WaitGroup
@@ -96,6 +98,7 @@ func TestOneKeySubmittedToManyCoordinatorsAtOnceIsOneQuery(t *testing.T) {
 }
 
 func TestAKeyWhoseIDIsTakenGetsAnotherAndKeepsIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	// The id that the key would get is another query's.
@@ -125,6 +128,7 @@ func TestAKeyWhoseIDIsTakenGetsAnotherAndKeepsIt(t *testing.T) {
 }
 
 func TestPagesOfQueriesAreTheNewestFirstWithTheirProgress(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	var want []string

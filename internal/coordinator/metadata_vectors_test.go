@@ -19,6 +19,7 @@ import (
 // that can differ between two runs, so that equal rows give equal files. Of the recorded metadata only the URL of the whole query
 // has a counterpart; times are told with the progress, and headers are not kept.
 func TestBesideATableStandsNothingThatDependsOnTheRun(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/combine.json")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAChunkThatHasNoAnswerIsNamedWhereOthersHave(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{500: "chunk 3 (site: s03) answers HTTP 500: ", 503: "chunk 3 (site: s03) answers HTTP 503: "} {
 		r := newRig(t)
 		c := r.lead()

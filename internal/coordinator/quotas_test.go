@@ -8,6 +8,7 @@ import (
 )
 
 func TestWhatWasLeftOfAQuotaIsNotToldOfAQueryThatHasEnded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.work(testkit.NewScript(always))
 	q := r.finished(r.lead(), 2)

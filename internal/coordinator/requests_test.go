@@ -26,6 +26,7 @@ func (r *rig) sent(c *coordinator.Coordinator, q *messages.Query) (told, recorde
 }
 
 func TestRequestsForWhatWasLostAreCountedBesideThoseOfTheResultsThatCameForIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	script := testkit.NewScript(always)
@@ -50,6 +51,7 @@ func TestRequestsForWhatWasLostAreCountedBesideThoseOfTheResultsThatCameForIt(t 
 }
 
 func TestAProcessThatWasKilledWhileItStoppedIsCountedAsKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, sites(3))
@@ -84,6 +86,7 @@ func TestAProcessThatWasKilledWhileItStoppedIsCountedAsKilled(t *testing.T) {
 }
 
 func TestRequestsOfFailuresStayCountedHoweverOftenTheyAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	var mended atomic.Bool

@@ -20,6 +20,7 @@ import (
 )
 
 func TestAResultOfANewerVersionStopsTheQueryAndIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, sites(3))
@@ -48,6 +49,7 @@ func TestAResultOfANewerVersionStopsTheQueryAndIsLeftAlone(t *testing.T) {
 }
 
 func TestPartsOfKilledAttemptsGoOnceTheQueryIsComplete(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, sites(3))

@@ -54,6 +54,7 @@ func (r *rig) becomes(want int) {
 // A number that somebody has set never gives way to a default, wherever it was set, and without a bound there are as many slots as
 // chunks.
 func TestTheSlotsOfAServiceAreThoseOfTheStrongestSource(t *testing.T) {
+	t.Parallel()
 	const unbounded = messages.Unbounded
 	for name, c := range map[string]struct {
 		operator, query, beside, settings messages.InFlight
@@ -75,6 +76,7 @@ func TestTheSlotsOfAServiceAreThoseOfTheStrongestSource(t *testing.T) {
 		"operator against a definition's": {operator: 2, definition: "unbounded", want: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			r.definitions.change(strings.ReplaceAll(rivers, "in_flight: 4", "in_flight: "+c.definition))
 			lead := r.coordinator("c1", r.bus, func(cfg *coordinator.Config) { cfg.InFlight, cfg.DefaultInFlight = c.operator, c.settings })
@@ -96,6 +98,7 @@ func TestTheSlotsOfAServiceAreThoseOfTheStrongestSource(t *testing.T) {
 
 // What was asked for at the start is not pinned: a resume may be gentler, or not bound at all.
 func TestTheSlotsAreResolvedAnewByEachResume(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	spec := sites(20)
@@ -138,6 +141,7 @@ func TestTheSlotsAreResolvedAnewByEachResume(t *testing.T) {
 
 // A query that asked for few requests at a time binds the others for as long as it runs.
 func TestTheOthersHaveTheirSlotsWhenTheStrictestQueryEnds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	long, short := sites(40), sites(20)
@@ -159,6 +163,7 @@ func TestTheOthersHaveTheirSlotsWhenTheStrictestQueryEnds(t *testing.T) {
 
 // A spec says what is asked for: the same one is pinned, however it is run.
 func TestHowAQueryIsRunIsNoPartOfWhatIsPinned(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	plain := r.submit(c, sites(20))

@@ -104,6 +104,7 @@ func depthTable(n int) string {
 }
 
 func TestAChunkThatIsTooLargeIsSplitUntilItFits(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.lead()
 	script := testkit.NewScript(narrow(3))
@@ -138,6 +139,7 @@ func TestAChunkThatIsTooLargeIsSplitUntilItFits(t *testing.T) {
 }
 
 func TestItemsSayWhatTheyAskForAndWhetherItCanBeDivided(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.lead()
 	r.submit(c, depths(3, 2))
@@ -160,6 +162,7 @@ func TestItemsSayWhatTheyAskForAndWhetherItCanBeDivided(t *testing.T) {
 
 // After each single request that is refused, another coordinator takes the query over.
 func TestATreeOfSplitsThatIsInterruptedAtAnyRequestGivesTheSameTable(t *testing.T) {
+	t.Parallel()
 	undisturbed := undisturbedTree(12, 2)
 	for k := range undisturbed {
 		t.Run(fmt.Sprintf("at request %d", k), func(t *testing.T) {
@@ -218,6 +221,7 @@ func (r *rig) putSplit(q *messages.Query, p messages.Position) {
 }
 
 func TestASplitWhoseChildrenWereNeverDispatchedIsCarriedOut(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, depths(8, 2))
@@ -271,6 +275,7 @@ func TestAStandbyTakesOverATreeOfSplits(t *testing.T) {
 }
 
 func TestASplitThatCannotBeCarriedOutFailsTheQuery(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, depths(3, 3))
@@ -304,8 +309,10 @@ func TestASplitThatCannotBeCarriedOutFailsTheQuery(t *testing.T) {
 }
 
 func TestOfATreeOnlyWhatIsLostIsFetchedAgain(t *testing.T) {
+	t.Parallel()
 	for name, position := range map[string]messages.Position{"a leaf": "0.0.1", "a split": "0.0", "the split of a chunk of the plan": "0"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := lakeRig(t)
 			c := r.lead()
 			script := testkit.NewScript(narrow(2))
@@ -334,6 +341,7 @@ func TestOfATreeOnlyWhatIsLostIsFetchedAgain(t *testing.T) {
 }
 
 func TestResultsThatNoSplitMakesAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, depths(4, 2))
@@ -360,6 +368,7 @@ func TestResultsThatNoSplitMakesAreLeftAlone(t *testing.T) {
 }
 
 func TestAFailureInATreeNamesItsPosition(t *testing.T) {
+	t.Parallel()
 	r := lakeRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {

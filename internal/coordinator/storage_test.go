@@ -54,6 +54,7 @@ func (r *rig) spoil(id, position, what string) {
 }
 
 func TestAVerificationFindsEachLossAndMakesItPending(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"gone", "cut", "emptied", "flipped", "no header"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -117,6 +118,7 @@ func mapsEqual[K, V comparable](a, b map[K]V) bool {
 }
 
 func TestAVerificationFindsALostPageAndALostSpec(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(always))
@@ -130,6 +132,7 @@ func TestAVerificationFindsALostPageAndALostSpec(t *testing.T) {
 }
 
 func TestARunningQueryIsOnlyLookedAt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	h := hold("s02")
@@ -150,6 +153,7 @@ func TestARunningQueryIsOnlyLookedAt(t *testing.T) {
 }
 
 func TestALostResultStreamIsToldAndItsQueriesAreFetchedAgain(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(r *rig){
 		"gone": func(r *rig) {
 			if err := r.js.DeleteStream(r.t.Context(), "RESULTS"); err != nil {
@@ -203,6 +207,7 @@ func (r *rig) shift(id string, ago time.Duration) {
 }
 
 func TestGarbageIsWhatNothingNeeds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(always))
@@ -269,6 +274,7 @@ func TestGarbageIsWhatNothingNeeds(t *testing.T) {
 }
 
 func TestPartsThatAnAttemptMayStillNeedAreNoGarbage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	now := time.Now()
 	c, err := coordinator.New(coordinator.Config{ID: "c1"}, coordinator.Ports{
@@ -322,6 +328,7 @@ func TestPartsThatAnAttemptMayStillNeedAreNoGarbage(t *testing.T) {
 }
 
 func TestTheLeaderKeepsQueriesForAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first := r.coordinator("c1", r.bus, nil)
 	lead := testkit.Run(t, first.Run)
@@ -341,6 +348,7 @@ func TestTheLeaderKeepsQueriesForAsLongAsItIsTold(t *testing.T) {
 }
 
 func TestAQueueThatIsGoneIsMadeAgainByWhoeverLeads(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, sites(3))
@@ -354,6 +362,7 @@ func TestAQueueThatIsGoneIsMadeAgainByWhoeverLeads(t *testing.T) {
 }
 
 func TestAnInterruptedQueryIsNoGarbageHoweverOld(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.lead()
 	r.work(testkit.NewScript(always))

@@ -21,6 +21,7 @@ func (r *rig) keepPages(query, walk string, p messages.Position, requests ...int
 }
 
 func TestRequestsOfAKilledProcessAreCountedAsFarAsAnythingTells(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := testkit.Query("q", 4)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAResumeTakesBackWhatTheOldRunHasQueued(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.coordinator("c1", r.bus, nil)
 	q := r.submit(c, sites(3))
@@ -58,6 +59,7 @@ func (f *followed) WatchQueries(ctx context.Context, on func(string, *messages.Q
 }
 
 func TestALeaderThatHasLostItsLeaseWorksOnNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	b := r.bus
 	catalogue := &followed{Catalogue: b}

@@ -36,25 +36,21 @@ func (a *api) routeChunks() {
 }
 
 func (a *api) chunks(ctx context.Context, in *chunksInput) (*chunksOutput, error) {
-	id, err := in.id()
+	list, err := view(a, &in.One, "list chunks", func(id string) (*messages.ChunkList, error) {
+		return a.ports.Views.Chunks(ctx, id, messages.ChunkState(in.State), messages.Position(in.From), in.Limit)
+	})
 	if err != nil {
-		return nil, a.failure("list chunks", err)
-	}
-	list, err := a.ports.Views.Chunks(ctx, id, messages.ChunkState(in.State), messages.Position(in.From), in.Limit)
-	if err != nil {
-		return nil, a.viewFailure("list chunks", err)
+		return nil, err
 	}
 	return &chunksOutput{list}, nil
 }
 
 func (a *api) chunk(ctx context.Context, in *chunkInput) (*chunkOutput, error) {
-	id, err := in.id()
+	detail, err := view(a, &in.One, "show chunk", func(id string) (*messages.ChunkDetail, error) {
+		return a.ports.Views.Chunk(ctx, id, messages.Position(in.Position))
+	})
 	if err != nil {
-		return nil, a.failure("show chunk", err)
-	}
-	detail, err := a.ports.Views.Chunk(ctx, id, messages.Position(in.Position))
-	if err != nil {
-		return nil, a.viewFailure("show chunk", err)
+		return nil, err
 	}
 	return &chunkOutput{detail}, nil
 }

@@ -36,13 +36,11 @@ func (a *api) routeGrid() {
 }
 
 func (a *api) grid(ctx context.Context, in *gridInput) (*gridOutput, error) {
-	id, err := in.id()
+	grid, err := view(a, &in.One, "grid", func(id string) (*messages.Grid, error) {
+		return a.ports.Views.Grid(ctx, id, in.From, in.To, in.Bins)
+	})
 	if err != nil {
-		return nil, a.failure("grid", err)
-	}
-	grid, err := a.ports.Views.Grid(ctx, id, in.From, in.To, in.Bins)
-	if err != nil {
-		return nil, a.viewFailure("grid", err)
+		return nil, err
 	}
 	etag, err := weakETag(grid)
 	if err != nil {

@@ -49,6 +49,18 @@ func isLiveView(path string) bool {
 	return ofQueries && slices.Contains([]string{"grid", "series", "chunks", "rows"}, view)
 }
 
+// view tells what a view has of the query that a route names.
+func view[T any](a *api, of *One, what string, tell func(id string) (T, error)) (seen T, err error) {
+	id, err := of.id()
+	if err != nil {
+		return seen, a.failure(what, err)
+	}
+	if seen, err = tell(id); err != nil {
+		return seen, a.viewFailure(what, err)
+	}
+	return seen, nil
+}
+
 // viewFailure is failure for a route that has parameters but no body: what is wrong with one is a mistake of the request and not of a query.
 func (a *api) viewFailure(what string, err error) *contract.Problem {
 	parameter, ok := errors.AsType[*query.ParameterError](err)

@@ -23,13 +23,11 @@ func (a *api) routeRows() {
 }
 
 func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
-	id, err := in.id()
+	preview, err := view(a, &in.One, "preview rows", func(id string) (*messages.Preview, error) {
+		return a.ports.Views.Preview(ctx, id, in.Limit)
+	})
 	if err != nil {
-		return nil, a.failure("preview rows", err)
-	}
-	preview, err := a.ports.Views.Preview(ctx, id, in.Limit)
-	if err != nil {
-		return nil, a.viewFailure("preview rows", err)
+		return nil, err
 	}
 	return &rowsOutput{preview}, nil
 }

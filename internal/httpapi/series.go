@@ -23,13 +23,11 @@ func (a *api) routeSeries() {
 }
 
 func (a *api) series(ctx context.Context, in *seriesInput) (*seriesOutput, error) {
-	id, err := in.id()
+	series, err := view(a, &in.One, "series", func(id string) (*messages.Series, error) {
+		return a.ports.Views.Series(ctx, id, in.Points)
+	})
 	if err != nil {
-		return nil, a.failure("series", err)
-	}
-	series, err := a.ports.Views.Series(ctx, id, in.Points)
-	if err != nil {
-		return nil, a.viewFailure("series", err)
+		return nil, err
 	}
 	return &seriesOutput{series}, nil
 }

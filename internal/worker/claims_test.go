@@ -11,6 +11,7 @@ import (
 )
 
 func TestWhatPagesClaimTravelsWithTheWalkToAnotherProcess(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	claims := []service.Claims{{Rows: 8}, {Rows: 8, Pages: 4}, {Rows: 9, Pages: 5}}
 	page := func(c testkit.Call) (service.Page, error) {
@@ -49,6 +50,7 @@ func TestWhatPagesClaimTravelsWithTheWalkToAnotherProcess(t *testing.T) {
 
 // Whoever finds no data behind a link or a cursor has lost the rows of that page.
 func TestNoDataIsNoAnswerForAPageThatThePageBeforeNamed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.leave("walk", time.Now(), "a")
 	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {

@@ -24,6 +24,7 @@ func incompressible(n int) []byte {
 }
 
 func TestAStoppedWorkerFinishesWhatItHasInHand(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 4, calm)
 	sent, answer := make(chan struct{}, 10), make(chan struct{})
 	w := r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -71,6 +72,7 @@ func ended(w *testkit.Running) <-chan bool {
 }
 
 func TestAfterItsGraceAStoppedWorkerHandsBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 4, calm) // nothing comes again by itself: the queue's patience is 45 s
 	sent := make(chan struct{}, 10)
 	w := r.work("w1", testkit.NewScript(func(ctx context.Context, _ testkit.Call) (service.Page, error) {
@@ -99,6 +101,7 @@ func TestAfterItsGraceAStoppedWorkerHandsBack(t *testing.T) {
 }
 
 func TestAStopDuringBackoffHandsBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	sent := make(chan struct{}, 10)
 	w := r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -167,6 +170,7 @@ func onClose(c <-chan struct{}) <-chan bool {
 }
 
 func TestAPositionThatHasAResultIsNotFetchedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	for i := range 2 {
 		w := r.bus.NewResult("q", []string{"a", "b"}[i])
@@ -199,6 +203,7 @@ func TestAPositionThatHasAResultIsNotFetchedAgain(t *testing.T) {
 }
 
 func TestASecondResultIsDroppedAndTheItemIsDone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
 		w := r.bus.NewResult("q", "first")
@@ -230,6 +235,7 @@ func (r *rig) hear(script service.Adapter, state messages.QueryState, edit func(
 }
 
 func TestTheItemsOfACancelledQueryAreDropped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	script := testkit.NewScript(rowsOf)
 	r.hear(script, messages.Cancelled, nil)
@@ -241,6 +247,7 @@ func TestTheItemsOfACancelledQueryAreDropped(t *testing.T) {
 }
 
 func TestTheItemsOfAnEarlierRunAreDropped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	q, revision, err := r.bus.LoadQuery(t.Context(), "q")
 	if err != nil {
@@ -263,6 +270,7 @@ func TestTheItemsOfAnEarlierRunAreDropped(t *testing.T) {
 }
 
 func TestTheItemsOfAStoppingQueryAreHandedBackToTheCoordinator(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	script := testkit.NewScript(rowsOf)
 	r.hear(script, messages.Stopping, nil)
@@ -279,6 +287,7 @@ func TestTheItemsOfAStoppingQueryAreHandedBackToTheCoordinator(t *testing.T) {
 }
 
 func TestAWalkThatHasBegunIsFinishedWhenTheQueryStops(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	heard := make(chan messages.QueryState, 10)
 	second := make(chan struct{})
@@ -302,6 +311,7 @@ func TestAWalkThatHasBegunIsFinishedWhenTheQueryStops(t *testing.T) {
 }
 
 func TestARefusalForQuotaIsToldWhenTheQueryIsStoppingAlready(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	heard := make(chan messages.QueryState, 10)
 	sent := make(chan struct{})
@@ -322,6 +332,7 @@ func TestARefusalForQuotaIsToldWhenTheQueryIsStoppingAlready(t *testing.T) {
 }
 
 func TestACancelEndsABackoff(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	sent := make(chan struct{}, 1)
 	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -338,6 +349,7 @@ func TestACancelEndsABackoff(t *testing.T) {
 }
 
 func TestAWorkerHasNoMoreItemsInHandThanItsConcurrency(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 10, calm)
 	script := pacing()
 	r.work("w1", script, func(s *setup) { s.Concurrency = 2 })
@@ -349,6 +361,7 @@ func TestAWorkerHasNoMoreItemsInHandThanItsConcurrency(t *testing.T) {
 }
 
 func TestAllWorkersTogetherNeverHaveMoreInFlightThanSlots(t *testing.T) {
+	t.Parallel()
 	const slots, chunks = 3, 40
 	r := newRig(t, slots, calm)
 	script := pacing()
@@ -380,6 +393,7 @@ func pacing() *testkit.Script {
 }
 
 func TestAChangedNumberOfSlotsHoldsAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	var mu sync.Mutex
 	waiting := 0
@@ -412,6 +426,7 @@ func TestAChangedNumberOfSlotsHoldsAtOnce(t *testing.T) {
 }
 
 func TestAWorkerTellsThatItIsThere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	r.work("w1", testkit.NewScript(rowsOf), func(s *setup) { s.Host, s.Version, s.Concurrency = "here", "v1", 7 })
 	testkit.Until(t, "the worker is listed", func() bool {
@@ -421,6 +436,7 @@ func TestAWorkerTellsThatItIsThere(t *testing.T) {
 }
 
 func TestEachRequestIsRecorded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	w := r.work("w1", testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		if c.Try == 1 {

@@ -17,6 +17,7 @@ func fewer() error {
 }
 
 func TestAWalkThatContradictsItselfBeginsAgainOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		walks int // that contradict themselves
 		asked []string
@@ -26,6 +27,7 @@ func TestAWalkThatContradictsItselfBeginsAgainOnce(t *testing.T) {
 		"for ever": {9, []string{"", "p1", "p2", "p2", "", "p1", "p2", "p2"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			walks := 0
 			script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
@@ -57,8 +59,10 @@ func TestAWalkThatContradictsItselfBeginsAgainOnce(t *testing.T) {
 }
 
 func TestAWalkBeginsAgainOnceOverInterruptions(t *testing.T) {
+	t.Parallel()
 	for at, first := range map[string]string{"": "", "p1": "p1"} {
 		t.Run("interrupted at "+at, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			walks, away := 0, false
 			script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
@@ -90,6 +94,7 @@ func TestAWalkBeginsAgainOnceOverInterruptions(t *testing.T) {
 }
 
 func TestACircleOfALeftWalkIsWalkedAnewOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.leave("walk", time.Now(), "a", "b")
 	script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
@@ -107,6 +112,7 @@ func TestACircleOfALeftWalkIsWalkedAnewOnce(t *testing.T) {
 
 // What is wrong within one page is no reason to fetch the others again, and neither is a contradiction at the first one.
 func TestAPageThatIsWrongForItselfFails(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		left   bool
 		answer error
@@ -115,6 +121,7 @@ func TestAPageThatIsWrongForItselfFails(t *testing.T) {
 		"at the first page":             {false, fewer()},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			if c.left {
 				r.leave("walk", time.Now(), "a")

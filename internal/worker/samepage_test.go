@@ -12,6 +12,7 @@ import (
 )
 
 func TestAServiceThatGivesTheSamePageAgainFailsTheChunk(t *testing.T) {
+	t.Parallel()
 	answer := func(rows int) func(context.Context, testkit.Call) (service.Page, error) {
 		return func(_ context.Context, c testkit.Call) (service.Page, error) {
 			next := ""
@@ -32,6 +33,7 @@ func TestAServiceThatGivesTheSamePageAgainFailsTheChunk(t *testing.T) {
 		"no rows":                  {true, 0, messages.OutcomeEmpty},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 1, 2*time.Second)
 			script := testkit.NewScript(answer(c.rows))
 			r.work("w1", script, func(s *setup) { s.CountedPages = c.counted })

@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,40 +19,43 @@ func TestWithoutItsStoreAWorkerSpendsNoMoreThanItsShareOfAPool(t *testing.T) {
 	t.Parallel()
 	const limit = 20
 	for workers, share := range map[int]int{2: 10, 3: 6} {
-		r := newRig(t, 4, time.Second)
-		for i := range workers - 1 { // those that the pool is shared with
-			other := &messages.Worker{V: messages.Version, ID: "other" + string(rune('a'+i)), Concurrency: 1, Started: time.Now(), Seen: time.Now()}
-			if err := r.bus.SaveWorker(t.Context(), other, time.Hour); err != nil {
-				t.Fatal(err)
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 4, time.Second)
+			for i := range workers - 1 { // those that the pool is shared with
+				other := &messages.Worker{V: messages.Version, ID: "other" + string(rune('a'+i)), Concurrency: 1, Started: time.Now(), Seen: time.Now()}
+				if err := r.bus.SaveWorker(t.Context(), other, time.Hour); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		testkit.Until(t, "they are counted", func() bool {
-			n, err := r.bus.CountWorkers(t.Context())
-			return err == nil && n == workers-1
+			testkit.Until(t, "they are counted", func() bool {
+				n, err := r.bus.CountWorkers(t.Context())
+				return err == nil && n == workers-1
+			})
+			store := &quotasAway{Quotas: r.bus}
+			script := testkit.NewScript(rowsOf)
+			r.work("w1", script, func(s *setup) {
+				spending(pool(limit, time.Hour))(s)
+				s.ports = func(p *worker.Ports) { p.Quotas = store }
+			})
+			testkit.Until(t, "all are counted", func() bool {
+				n, err := r.bus.CountWorkers(t.Context())
+				return err == nil && n == workers
+			})
+			r.publish(items(1)...)
+			r.result(0)
+			testkit.Until(t, "the reservation is over", func() bool {
+				all, err := r.bus.ListQuotas(t.Context())
+				return err == nil && len(all) == 1 && !reserves(all[0])
+			})
+			store.gone.Store(true)
+			r.publish(items(40)[1:]...)
+			r.interrupted(40 - share)
+			r.queueIsEmpty()
+			if n := len(script.Calls()); n != share {
+				t.Errorf("of %d workers one has sent %d requests of %d while the store was away, want %d", workers, n, limit, share)
+			}
 		})
-		store := &quotasAway{Quotas: r.bus}
-		script := testkit.NewScript(rowsOf)
-		r.work("w1", script, func(s *setup) {
-			spending(pool(limit, time.Hour))(s)
-			s.ports = func(p *worker.Ports) { p.Quotas = store }
-		})
-		testkit.Until(t, "all are counted", func() bool {
-			n, err := r.bus.CountWorkers(t.Context())
-			return err == nil && n == workers
-		})
-		r.publish(items(1)...)
-		r.result(0)
-		testkit.Until(t, "the reservation is over", func() bool {
-			all, err := r.bus.ListQuotas(t.Context())
-			return err == nil && len(all) == 1 && !reserves(all[0])
-		})
-		store.gone.Store(true)
-		r.publish(items(40)[1:]...)
-		r.interrupted(40 - share)
-		r.queueIsEmpty()
-		if n := len(script.Calls()); n != share {
-			t.Errorf("of %d workers one has sent %d requests of %d while the store was away, want %d", workers, n, limit, share)
-		}
 	}
 }
 

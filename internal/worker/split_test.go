@@ -12,6 +12,7 @@ import (
 )
 
 func TestAChunkThatIsTooLargeIsSplitOrSaysWhatItAsksFor(t *testing.T) {
+	t.Parallel()
 	at504 := &service.ResponseError{Class: service.ClassTransient, GivesUpAs: service.ClassTooLarge, Status: 504, Message: "too slow"}
 	for name, c := range map[string]struct {
 		answer    error
@@ -30,6 +31,7 @@ func TestAChunkThatIsTooLargeIsSplitOrSaysWhatItAsksFor(t *testing.T) {
 		"contradicts itself, after retries": {refuse(service.ClassBadPage, 200, "counts differ"), 1, true, "bad_page", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
 				if call.Pages == c.page {
@@ -75,8 +77,10 @@ func TestAChunkThatIsTooLargeIsSplitOrSaysWhatItAsksFor(t *testing.T) {
 }
 
 func TestWhatWasThereFirstStaysWhenAChunkIsSplit(t *testing.T) {
+	t.Parallel()
 	for name, outcome := range map[string]messages.Outcome{"a split": messages.OutcomeSplit, "rows": messages.OutcomeRows} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			r.work("w1", testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 				if c.Cursor == "" {
@@ -109,6 +113,7 @@ func TestWhatWasThereFirstStaysWhenAChunkIsSplit(t *testing.T) {
 }
 
 func TestAHugeRefusalStillNamesWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
 		return service.Page{}, refuse(service.ClassTooLarge, 413, strings.Repeat("too much ", 10_000))

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAResultThatNoStoreTakesFailsAndIsNotFetchedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	page := testkit.Rows("a", 0, 1, "")
 	for i := range 600 {

@@ -90,10 +90,12 @@ func whole(n, size int) string {
 }
 
 func TestAnInterruptedWalkGoesOnWhereItWasInAnotherProcess(t *testing.T) {
+	t.Parallel()
 	const pages = 4
 	for name, size := range map[string]int{"small": 0, "in pieces": 1 << 20} {
 		for at := range pages {
 			t.Run(fmt.Sprintf("%s/at page %d", name, at), func(t *testing.T) {
+				t.Parallel()
 				r := newRig(t, 2, calm)
 				before := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 					if c.Pages == at {
@@ -139,6 +141,7 @@ func TestAnInterruptedWalkGoesOnWhereItWasInAnotherProcess(t *testing.T) {
 }
 
 func TestAWalkOutlivesManyInterruptions(t *testing.T) {
+	t.Parallel()
 	const pages = 6
 	r := newRig(t, 2, calm)
 	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
@@ -161,6 +164,7 @@ func TestAWalkOutlivesManyInterruptions(t *testing.T) {
 }
 
 func TestAStoppedWorkersWalkIsGoneOnWithByTheNext(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	hung := make(chan struct{}, 1)
 	w := r.work("w1", testkit.NewScript(func(ctx context.Context, c testkit.Call) (service.Page, error) {
@@ -206,6 +210,7 @@ func TestALostLeaseCostsNoStoredPage(t *testing.T) {
 }
 
 func TestWhatAProcessLeftThatWasKilledAnywhereIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.leave("walk", time.Now(), "p1", "p2")
 	// It was killed between the pieces of its third page and the page.
@@ -245,6 +250,7 @@ func (c *counting) HasResult(ctx context.Context, query string, p messages.Posit
 }
 
 func TestAFreshItemIsNotLookedUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	results := &counting{}
 	r.work("w1", testkit.NewScript(rowsOf), func(s *setup) {
@@ -281,6 +287,7 @@ func (r *rig) another(t *testing.T) *bus.ResultWriter {
 }
 
 func TestTwoWorkersAtOneWalkMakeOneChain(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]error{
 		"both have the page":                nil,
 		"the second finds the cursor used":  refuse(service.ClassCursorGone, 410, "used"),
@@ -288,6 +295,7 @@ func TestTwoWorkersAtOneWalkMakeOneChain(t *testing.T) {
 		"the second is told it is too much": refuse(service.ClassTooLarge, 413, "too much"),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 				switch c.Cursor {
@@ -323,6 +331,7 @@ func TestTwoWorkersAtOneWalkMakeOneChain(t *testing.T) {
 }
 
 func TestAWalkThatAnotherWorkerHasEndedBeginsAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		if c.Cursor == "p1" && c.Try == 1 {
@@ -344,6 +353,7 @@ func TestAWalkThatAnotherWorkerHasEndedBeginsAgain(t *testing.T) {
 }
 
 func TestPagesThatCannotBeReadAreFetchedAgain(t *testing.T) {
+	t.Parallel()
 	replace := func(r *rig, n int) {
 		subject := fmt.Sprintf("braid.page.q.0.walk.%d", n)
 		stream, err := r.js.Stream(r.t.Context(), "PARTS")
@@ -372,6 +382,7 @@ func TestPagesThatCannotBeReadAreFetchedAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			r.leave("walk", time.Now(), "p1", "p2")
 			script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
@@ -394,6 +405,7 @@ func TestPagesThatCannotBeReadAreFetchedAgain(t *testing.T) {
 }
 
 func TestACursorThatIsTooOldIsNotTried(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		ttl, age time.Duration
 		first    string
@@ -404,6 +416,7 @@ func TestACursorThatIsTooOldIsNotTried(t *testing.T) {
 		"of a clock ahead": {5 * time.Minute, -time.Hour, "p1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			r.leave("walk", time.Now().Add(-c.age), "p1")
 			script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) { return pageAt(c.Cursor, 3, 0), nil })
@@ -420,6 +433,7 @@ func TestACursorThatIsTooOldIsNotTried(t *testing.T) {
 }
 
 func TestACursorThatIsGoneIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.leave("walk", time.Now(), "p1", "p2")
 	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
@@ -445,6 +459,7 @@ func TestACursorThatIsGoneIsTriedOnce(t *testing.T) {
 }
 
 func TestACursorThatNeverLivesInterrupts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		if c.Cursor != "" {
@@ -461,6 +476,7 @@ func TestACursorThatNeverLivesInterrupts(t *testing.T) {
 }
 
 func TestACircleIsFoundOverProcessesAndFailsTheChunk(t *testing.T) {
+	t.Parallel()
 	circle := "go in a circle"
 	for name, c := range map[string]struct {
 		left   []string
@@ -475,6 +491,7 @@ func TestACircleIsFoundOverProcessesAndFailsTheChunk(t *testing.T) {
 		"more pages than the bound":                  {[]string{"a", "b"}, "c", func(s *setup) { s.MaxPages = 3 }, "more than 3 pages"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			r.leaveRestarted("walk", time.Now(), c.left...)
 			script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
@@ -513,6 +530,7 @@ func TestACircleIsFoundOverProcessesAndFailsTheChunk(t *testing.T) {
 }
 
 func TestRefusedCredentialsCostNoStoredPage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		if c.Cursor == "p2" && c.Try == 1 {
@@ -540,6 +558,7 @@ func TestRefusedCredentialsCostNoStoredPage(t *testing.T) {
 }
 
 func TestAStoreThatIsFullInterruptsAndKeepsThePages(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	resize := func(bytes int64) {
 		stream, err := r.js.Stream(t.Context(), "PARTS")
@@ -572,6 +591,7 @@ func TestAStoreThatIsFullInterruptsAndKeepsThePages(t *testing.T) {
 }
 
 func TestAWalkIsNotGoneOnWithForAQueryThatStops(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.leave("walk", time.Now(), "p1")
 	script := testkit.NewScript(rowsOf)
@@ -588,9 +608,11 @@ func TestAWalkIsNotGoneOnWithForAQueryThatStops(t *testing.T) {
 }
 
 func TestAWalkEndsWithTheRowsThatAreAskedFor(t *testing.T) {
+	t.Parallel()
 	for most, pages := range map[int64]int{1: 1, 2: 1, 3: 2, 4: 2, 5: 3, 8: 4, 9: 4, 0: 4} {
 		for _, left := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d rows/%v", most, left), func(t *testing.T) {
+				t.Parallel()
 				r := newRig(t, 2, calm)
 				if left {
 					r.leave("walk", time.Now(), "p1")
@@ -655,6 +677,7 @@ func TestAStoreThatCannotTellOfPagesLeavesTheItem(t *testing.T) {
 }
 
 func TestNothingIsStoredForAQueryThatIsGone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	heard := make(chan messages.QueryState, 10)
 	asked := make(chan struct{})

@@ -17,6 +17,7 @@ import (
 const calm = 30 * time.Second // a lease that outlives the test
 
 func TestAChunkIsAllItsPagesInOneResult(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		switch c.Cursor {
@@ -40,6 +41,7 @@ func TestAChunkIsAllItsPagesInOneResult(t *testing.T) {
 }
 
 func TestNoRowsAreAnEmptyResult(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		if strings.Contains(c.Task, "0") {
@@ -56,6 +58,7 @@ func TestNoRowsAreAnEmptyResult(t *testing.T) {
 }
 
 func TestAPartialWalkIsNeverAResult(t *testing.T) {
+	t.Parallel()
 	big := testkit.Rows(strings.Repeat("x", 100), 0, 10, "p2")
 	big.Rows = incompressible(2 << 20)
 	for name, c := range map[string]struct {
@@ -67,6 +70,7 @@ func TestAPartialWalkIsNeverAResult(t *testing.T) {
 		"wrong":             {refuse(service.ClassBadRequest, 400, "no"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			r.work("w1", testkit.NewScript(func(_ context.Context, c1 testkit.Call) (service.Page, error) {
 				if c1.Cursor == "" {
@@ -122,6 +126,7 @@ func TestASlotIsHeldForEachRequestAndNotDuringBackoff(t *testing.T) {
 }
 
 func TestAQuotaRefusalClosesTheGateAndInterrupts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	script := testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
 		return service.Page{}, &service.ResponseError{Class: service.ClassQuota, Status: 429, RetryAfter: time.Hour, Message: "1000 an hour"}
@@ -149,6 +154,7 @@ func TestAQuotaRefusalClosesTheGateAndInterrupts(t *testing.T) {
 }
 
 func TestTheGateOfAnotherWorkerHoldsForThisOne(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	now := time.Now()
 	heard := make(chan *messages.Gate, 1)
@@ -182,6 +188,7 @@ func (h gateHearing) WatchGates(ctx context.Context, on func(*messages.Gate, err
 }
 
 func TestAShortGateIsWaitedOut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		if c.Try == 1 {
@@ -201,6 +208,7 @@ func TestAShortGateIsWaitedOut(t *testing.T) {
 }
 
 func TestWhatFailsTheSameWayEveryTimeIsAFailedResult(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		answer   error
 		class    string
@@ -215,6 +223,7 @@ func TestWhatFailsTheSameWayEveryTimeIsAFailedResult(t *testing.T) {
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			script := testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) { return service.Page{}, c.answer })
 			r.work("w1", script, nil)
@@ -235,8 +244,10 @@ func TestWhatFailsTheSameWayEveryTimeIsAFailedResult(t *testing.T) {
 }
 
 func TestWhatPassesIsTriedAgainAndThenInterrupts(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]error{"5xx": refuse(service.ClassTransient, 503, "away"), "no answer": errUnreadable} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			script := testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 				if strings.Contains(c.Task, "0") || c.Try < 3 {
@@ -265,6 +276,7 @@ func TestWhatPassesIsTriedAgainAndThenInterrupts(t *testing.T) {
 }
 
 func TestAnInterruptionTellsTheTimeThatTheServiceNamed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1, calm)
 	// Too long for a retry. What is beyond a day is not believed.
 	r.work("w1", testkit.NewScript(func(context.Context, testkit.Call) (service.Page, error) {
@@ -279,6 +291,7 @@ func TestAnInterruptionTellsTheTimeThatTheServiceNamed(t *testing.T) {
 }
 
 func TestPagesThatDoNotEndFail(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		next     func(cursor string, n int) string
 		edit     func(*setup)
@@ -294,6 +307,7 @@ func TestPagesThatDoNotEndFail(t *testing.T) {
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, 2, calm)
 			n := 0
 			script := testkit.NewScript(func(_ context.Context, call testkit.Call) (service.Page, error) {
@@ -314,6 +328,7 @@ func TestPagesThatDoNotEndFail(t *testing.T) {
 }
 
 func TestAWalkWhoseCursorsAreGoneBeginsAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(func(_ context.Context, c testkit.Call) (service.Page, error) {
 		switch {
@@ -333,6 +348,7 @@ func TestAWalkWhoseCursorsAreGoneBeginsAgain(t *testing.T) {
 }
 
 func TestAnUnusableDefinitionFailsItsItems(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 2, calm)
 	r.work("w1", testkit.NewScript(rowsOf), func(s *setup) {
 		s.ports = func(p *worker.Ports) {

@@ -1,6 +1,7 @@
 package jcs_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -126,10 +127,10 @@ func TestACanonicalFormIsItsOwnAndMeansTheSame(t *testing.T) {
 		}
 		x, _ := json.Marshal(before)
 		y, _ := json.Marshal(after)
-		if string(x) != string(y) && !strings.Contains(string(x), "-0") {
+		if !bytes.Equal(x, y) && !strings.Contains(string(x), "-0") {
 			t.Errorf("%s means %s", x, y)
 		}
-		if again, err := jcs.Canonical(canonical); err != nil && !strings.Contains(err.Error(), "2^53") || err == nil && string(again) != string(canonical) {
+		if again, err := jcs.Canonical(canonical); err != nil && !strings.Contains(err.Error(), "2^53") || err == nil && !bytes.Equal(again, canonical) {
 			t.Errorf("%s gives %s, %v", canonical, again, err)
 		}
 	})

@@ -16,8 +16,10 @@ func (b *BreakerRules) config(reference *time.Duration) (breaker.Config, error) 
 		name, text string
 		into       **big.Rat
 	}{
-		{"error_rate", b.ErrorRate, &c.ErrorRate}, {"multiplier", b.Multiplier, &c.Multiplier},
-		{"reference_p99_ms", b.ReferenceP99, &c.Reference}, {"absolute_p99_ms", b.AbsoluteP99, &c.Absolute},
+		{"error_rate", b.ErrorRate, &c.ErrorRate},
+		{"multiplier", b.Multiplier, &c.Multiplier},
+		{"reference_p99_ms", b.ReferenceP99, &c.Reference},
+		{"absolute_p99_ms", b.AbsoluteP99, &c.Absolute},
 	} {
 		if d.text == "" {
 			continue

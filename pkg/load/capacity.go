@@ -82,8 +82,10 @@ func Capacity(requested int, e Environment) (Terms, error) {
 		name        string
 		value, from int
 	}{
-		{"requested", requested, 1}, {"load_test_max_concurrent", t.EnvMax, 1},
-		{"connection_pool_size", pool, 1}, {"load_test_reserved_slots", reserved, 0},
+		{"requested", requested, 1},
+		{"load_test_max_concurrent", t.EnvMax, 1},
+		{"connection_pool_size", pool, 1},
+		{"load_test_reserved_slots", reserved, 0},
 	} {
 		if s.value < s.from {
 			return Terms{}, &CapacityError{Setting: s.name, Message: fmt.Sprintf("is %d, want %d or more", s.value, s.from)}

@@ -80,7 +80,7 @@ func TestLR_2_3_AnUnknownStageIsNeverNotPROD(t *testing.T) {
 			t.Errorf("%q is %+v, %v", stage, got, err)
 		}
 	}
-	for stage, want := range map[string]load.Class{"": load.NonProd, "\tprod\n": load.Prod, "PreProd ": load.NonProd, "dev": load.NonProd} {
+	for stage, want := range map[string]load.Class{"": load.NonProd, "\tprod\n": load.Prod, "\tPreProd": load.NonProd, "dev": load.NonProd} {
 		if got, err := load.ClassOf(load.Environment{Stage: stage}); err != nil || got != want {
 			t.Errorf("%q is %s, %v", stage, got, err)
 		}

@@ -35,10 +35,10 @@ func Compare(base, run *Report) *Comparison {
 		c.Rates = append(c.Rates, RateChange{Chart: r.Chart, Name: r.Name, Base: failureRate(b), Run: failureRate(r)})
 	})
 	for _, d := range c.Differences {
-		switch d.Change {
-		case Slower:
+		if d.Change == Slower {
 			c.Slower++
-		case Faster:
+		}
+		if d.Change == Faster {
 			c.Faster++
 		}
 	}

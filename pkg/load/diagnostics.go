@@ -102,7 +102,7 @@ func (f *Fold) diagnostics() []Diagnostic {
 	}
 	s := &f.signs
 	kind := func(outcome Outcome, name string) int { return f.kinds[KindCount{Outcome: outcome, Kind: name}] }
-	say(s.bad, "bad_record", "%s outside of the run's numbers and were left out", plural(s.bad, "record is", "records are"))
+	say(s.bad, "bad_record", "%s left out: not to be read, or outside of the run's numbers", plural(s.bad, "record was", "records were"))
 	say(f.attempts-f.done, "repeated_attempts", "%s after a worker was lost or fell silent; each is counted once here, and its requests are in the requests sent",
 		plural(f.attempts-f.done, "execution was done again", "executions were done again"))
 	n := kind(Cancelled, ResourceTimeout)

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -167,6 +168,9 @@ func (f *Fold) count(e *Execution) {
 	f.signs.add(e)
 }
 
+// Bad tells of a record that cannot be read: it is in no number but that of the diagnostic.
+func (f *Fold) Bad() { f.signs.bad++ }
+
 // Trip is what the breaker saw when it tripped, nil when it has not.
 func (f *Fold) Trip() *Trip { return f.trip }
 
@@ -209,7 +213,7 @@ func (f *Fold) Progress(now time.Time) *Progress {
 		if p.Kinds == nil {
 			p.Kinds = make(map[string]int)
 		}
-		p.Kinds[kind.Kind] += count
+		p.Kinds[cmp.Or(kind.Kind, string(kind.Outcome))] += count
 	}
 	for state, count := range f.all.states {
 		if p.CacheStates == nil {

@@ -47,8 +47,13 @@ type junitFailure struct {
 func JUnit(r *Report) ([]byte, error) {
 	suite := junitSuite{
 		Name: "load." + r.Profile, Time: seconds(r.Started, r.Ended), Properties: []junitProperty{
-			{"run", r.Run}, {"profile", fmt.Sprintf("%s revision %d", r.Profile, r.Revision)}, {"environment", r.Environment}, {"dashboard", r.Dashboard},
-			{"selection_hash", r.Selection}, {"effective_capacity", fmt.Sprint(r.Capacity.Effective)}, {"requests_sent", fmt.Sprint(r.RequestsSent)},
+			{"run", r.Run},
+			{"profile", fmt.Sprintf("%s revision %d", r.Profile, r.Revision)},
+			{"environment", r.Environment},
+			{"dashboard", r.Dashboard},
+			{"selection_hash", r.Selection},
+			{"effective_capacity", fmt.Sprint(r.Capacity.Effective)},
+			{"requests_sent", fmt.Sprint(r.RequestsSent)},
 		},
 	}
 	if !r.Started.IsZero() {

@@ -29,11 +29,11 @@ func Payload(r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := t.apply(&r.Variation)
+	a, err := askedOf(&r.Variation)
 	if err != nil {
 		return nil, err
 	}
-	return t.body(a, r.Force), nil
+	return t.body(t.apply(a), r.Force), nil
 }
 
 // template is a chart's query context, taken apart as far as variations change it.
@@ -51,10 +51,10 @@ type queryTemplate struct {
 	own     json.RawMessage              // nil: it has no time_range
 }
 
-// applied is what a variation comes to for one chart: equal ones give equal bodies.
+// applied is what a variation comes to for one chart: equal ones give equal bodies, and different ones different bodies.
 type applied struct {
 	clauses   string // in canonical form, with a comma before each
-	timeRange string // empty: the chart's own
+	timeRange string // empty: the chart's own stays
 }
 
 func newTemplate(dashboard int64, chart *Chart, filters []NativeFilter) (*template, error) {
@@ -110,13 +110,15 @@ func newQueryTemplate(members map[string]json.RawMessage) (queryTemplate, error)
 			return q, errors.New("filters is no list")
 		}
 	}
-	for _, raw := range q.filters {
+	for i, raw := range q.filters {
 		var clause map[string]json.RawMessage
 		if json.Unmarshal(raw, &clause) != nil {
 			clause = nil // not a clause that this knows: it stays as it is
 		}
 		if op, _ := jsonText(clause["op"]); !strings.EqualFold(strings.TrimSpace(op), "TEMPORAL_RANGE") {
 			clause = nil
+		} else {
+			q.filters[i] = appendMembers(nil, clause) // so that a range that is replaced by itself changes nothing
 		}
 		q.ranges = append(q.ranges, clause)
 	}
@@ -151,29 +153,58 @@ func outOfScope(chart int64, filters []NativeFilter) map[string]bool {
 	return out
 }
 
-// apply tells what is left of a variation for the chart.
-func (t *template) apply(v *Variation) (applied, error) {
-	clauses, err := v.Filters()
-	if err != nil {
-		return applied{}, err
-	}
-	return t.applyClauses(clauses, v.TimeRange), nil
+// asked is what a variation asks for, before it is known of which chart.
+type asked struct {
+	clauses   []askedClause
+	timeRange string
 }
 
-func (t *template) applyClauses(clauses []matrix.Clause, timeRange string) applied {
-	var text []byte
-	for _, c := range clauses {
-		if !t.out[c.Column] {
-			text = appendClause(append(text, ','), c)
+type askedClause struct {
+	column string
+	text   string // with a comma before it
+}
+
+func askedOf(v *Variation) (asked, error) {
+	clauses, err := v.Filters()
+	if err != nil {
+		return asked{}, err
+	}
+	a := asked{timeRange: v.TimeRange, clauses: make([]askedClause, len(clauses))}
+	for i, c := range clauses {
+		a.clauses[i] = askedClause{column: c.Column, text: string(appendClause([]byte{','}, c))}
+	}
+	return a, nil
+}
+
+// apply tells what is left of a variation for the chart.
+func (t *template) apply(v asked) applied {
+	var text strings.Builder
+	for _, c := range v.clauses {
+		if !t.out[c.column] {
+			text.WriteString(c.text)
 		}
 	}
-	a := applied{clauses: string(text)}
-	for _, q := range t.queries {
-		if q.own != nil || slices.ContainsFunc(q.ranges, func(m map[string]json.RawMessage) bool { return m != nil }) {
-			a.timeRange = timeRange // of a chart without any, it changes nothing
-		}
+	a := applied{clauses: text.String()}
+	if v.timeRange != "" && t.changes(v.timeRange) {
+		a.timeRange = v.timeRange
 	}
 	return a
+}
+
+// changes tells whether the chart has a time range that is not this one.
+func (t *template) changes(timeRange string) bool {
+	text := jcs.AppendString(nil, timeRange)
+	for _, q := range t.queries {
+		if q.own != nil && !bytes.Equal(q.own, text) {
+			return true
+		}
+		for _, clause := range q.ranges {
+			if clause != nil && !bytes.Equal(clause["val"], text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // appendClause writes a clause as the server takes it: what has no value has no val either way.

@@ -23,6 +23,7 @@ const (
 	DefaultPatience = 5 * time.Second
 
 	MaxCharts     = 200
+	MaxAxesBytes  = 384 << 10 // a profile is one record
 	MaxStages     = 50
 	MaxThresholds = 200
 	MaxLabels     = 20
@@ -167,7 +168,9 @@ func (c *checker) identity(p *Profile) {
 	if !profileID.MatchString(p.ID) {
 		c.fail([]any{"id"}, "is %.70q, want lower-case letters, digits and hyphens, at most 64; without the key the file's name gives it", p.ID)
 	}
-	c.text(p.Name, 1, 200, "name")
+	if p.Name != p.ID {
+		c.text(p.Name, 1, 200, "name")
+	}
 	c.text(p.Environment, 1, 64, "environment")
 }
 
@@ -185,6 +188,11 @@ func (c *checker) what(p *Profile) {
 		}
 		seen[chart] = true
 	}
+	c.between(int64(p.Cap), 1, matrix.MaxCap, "cap")
+	if len(p.Axes) > MaxAxesBytes {
+		c.fail([]any{"axes"}, "have %d bytes as JSON, want at most %d; give fewer values", len(p.Axes), MaxAxesBytes)
+		return
+	}
 	var bad *matrix.Error
 	if _, err := matrix.Parse(p.Axes); errors.As(err, &bad) {
 		at := []any{"axes"}
@@ -196,7 +204,6 @@ func (c *checker) what(p *Profile) {
 		}
 		c.fail(at, "%s", bad.Message)
 	}
-	c.between(int64(p.Cap), 1, matrix.MaxCap, "cap")
 }
 
 func (c *checker) course(p *Profile) {

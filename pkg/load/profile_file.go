@@ -92,6 +92,10 @@ func ParseProfile(file string, text []byte) (*Profile, error) {
 	if doc.Err() == nil { // else values are missing that the problems would speak of once more
 		p.fill()
 		for _, problem := range p.problems() {
+			if key, ok := problem.path[0].(string); ok && !root.Has(key) {
+				root.Fail("%s", problem) // there is no line to blame
+				continue
+			}
 			root.At(problem.path...).Fail("%s", problem.message)
 		}
 	}
@@ -148,9 +152,13 @@ func (f *profileFile) explicit(root strictyaml.Node) {
 		path []any
 		zero bool
 	}{
-		{[]any{"cap"}, isZero(f.Cap)}, {[]any{"deadline"}, isZero(f.Deadline)}, {[]any{"drain"}, isZero(f.Drain)},
-		{[]any{"breaker", "window"}, isZero(f.Breaker.Window)}, {[]any{"breaker", "minimum"}, isZero(f.Breaker.Minimum)},
-		{[]any{"sample", "rows"}, isZero(f.Sample.Rows)}, {[]any{"sample", "bytes"}, isZero(f.Sample.Bytes)},
+		{[]any{"cap"}, isZero(f.Cap)},
+		{[]any{"deadline"}, isZero(f.Deadline)},
+		{[]any{"drain"}, isZero(f.Drain)},
+		{[]any{"breaker", "window"}, isZero(f.Breaker.Window)},
+		{[]any{"breaker", "minimum"}, isZero(f.Breaker.Minimum)},
+		{[]any{"sample", "rows"}, isZero(f.Sample.Rows)},
+		{[]any{"sample", "bytes"}, isZero(f.Sample.Bytes)},
 		{[]any{"arrival", "patience"}, f.Arrival != nil && isZero(f.Arrival.Patience)},
 	} {
 		if given.zero {
@@ -216,6 +224,7 @@ func appendJSON(out []byte, n strictyaml.Node, key string) []byte {
 			return append(out, text...)
 		}
 		return jcs.AppendString(out, text)
+	case strictyaml.Absent, strictyaml.Null:
 	}
 	return append(out, "null"...)
 }

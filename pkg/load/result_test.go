@@ -132,6 +132,7 @@ func TestTheOutcomeTableHolds(t *testing.T) {
 		{"not JSON", func(x *load.Exchange) { x.JSON = false }, load.Error, load.BadBody},
 		{"no list", func(x *load.Exchange) { x.Entries = -1; x.Queries = -1 }, load.Error, load.BadBody},
 		{"too few entries", func(x *load.Exchange) { x.Entries = 1 }, load.Error, load.BadBody},
+		{"too many entries", func(x *load.Exchange) { x.Entries = 3 }, load.Error, load.BadBody},
 		{"the login page", func(x *load.Exchange) { x.Login = true; x.JSON = false }, load.Error, load.Auth},
 		{"a redirect to it", func(x *load.Exchange) { x.Login, x.Status = true, 302 }, load.Error, load.Auth},
 		{"another redirect", func(x *load.Exchange) { x.Status = 302 }, load.Error, load.BadBody},

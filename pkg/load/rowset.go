@@ -3,9 +3,9 @@ package load
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/braidhq/braid/pkg/jcs"
-	"slices"
 )
 
 // RowSetOf is the SHA-256 of an answer's rows without their order, by their raw texts. It is empty where that cannot be known: the sample is not all

@@ -38,7 +38,10 @@ func Select(p *Profile, s *Snapshot) (*Selection, error) {
 		hash.Write([]byte(v.ID))
 	}
 	selection.Hash = hex.EncodeToString(hash.Sum(nil))
-	return selection, selection.findRepeats(s)
+	if err := selection.findRepeats(s); err != nil {
+		return nil, err
+	}
+	return selection, nil
 }
 
 // Place says which variation and which chart of the snapshot the execution of a number is, by their indices (LR-1.2).
@@ -62,40 +65,34 @@ func (s *Selection) Preflight(charts int) []int {
 	return numbers
 }
 
-// findRepeats makes each request once that is different after all that does not reach the server was left out, and compares those.
+// findRepeats compares what is left of the variations for each chart, after all that does not reach the server. That decides whether bodies are equal,
+// without any being made.
 func (s *Selection) findRepeats(snapshot *Snapshot) error {
-	charts := len(snapshot.Charts)
-	s.RepeatOf = make(map[int]int)
-	clauses := make([][]matrix.Clause, len(s.Variations))
+	variations := make([]asked, len(s.Variations))
 	for i := range s.Variations {
 		var err error
-		if clauses[i], err = s.Variations[i].Filters(); err != nil {
+		if variations[i], err = askedOf(&s.Variations[i]); err != nil {
 			return err
 		}
 	}
-	type asked struct {
+	type request struct {
 		role string
-		body [sha256.Size]byte
+		applied
 	}
+	s.RepeatOf = make(map[int]int)
+	charts := len(snapshot.Charts)
 	for c := range snapshot.Charts {
 		t, err := newTemplate(snapshot.Dashboard, &snapshot.Charts[c], snapshot.Filters)
 		if err != nil {
 			return err
 		}
-		bodies := make(map[applied][sha256.Size]byte)
-		first := make(map[asked]int)
-		for i := range s.Variations {
-			a := t.applyClauses(clauses[i], s.Variations[i].TimeRange)
-			body, ok := bodies[a]
-			if !ok {
-				body = sha256.Sum256(t.body(a, false))
-				bodies[a] = body
-			}
-			number, key := i*charts+c, asked{s.Variations[i].Role, body}
-			if earlier, ok := first[key]; ok {
+		first := make(map[request]int)
+		for i := range variations {
+			number, r := i*charts+c, request{s.Variations[i].Role, t.apply(variations[i])}
+			if earlier, ok := first[r]; ok {
 				s.RepeatOf[number] = earlier
 			} else {
-				first[key] = number
+				first[r] = number
 			}
 		}
 	}

@@ -74,29 +74,38 @@ func decode[T any, P interface {
 	if len(data) > limit {
 		return nil, fmt.Errorf("decode %s: %w: %d bytes, at most %d", what, errTooLong, len(data), limit)
 	}
-	// The version is read first: the fields of a newer version are not this build's business to judge.
-	var probe struct {
+	m := P(new(T))
+	err := decodeStrictly(data, m)
+	if err == nil {
+		err = m.Validate()
+	} else {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err == nil {
+		return m, nil
+	}
+	// The fields of a newer version are not this build's business to judge.
+	var newer struct {
 		V *int `json:"v"`
 	}
-	if err := json.Unmarshal(data, &probe); err != nil {
-		return nil, fmt.Errorf("decode %s: %w: %w", what, ErrInvalid, err)
+	if json.Unmarshal(data, &newer) == nil && newer.V != nil && *newer.V > Version {
+		return nil, fmt.Errorf("decode %s: %w: %d, this build knows up to %d", what, ErrVersion, *newer.V, Version)
 	}
-	if probe.V != nil && *probe.V > Version {
-		return nil, fmt.Errorf("decode %s: %w: %d, this build knows up to %d", what, ErrVersion, *probe.V, Version)
-	}
-	m := P(new(T))
+	return nil, fmt.Errorf("decode %s: %w", what, err)
+}
+
+var errMore = errors.New("data after the message")
+
+func decodeStrictly(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(m); err != nil {
-		return nil, fmt.Errorf("decode %s: %w: %w", what, ErrInvalid, err)
+	if err := dec.Decode(into); err != nil {
+		return err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("decode %s: %w: data after the message", what, ErrInvalid)
+		return errMore
 	}
-	if err := m.Validate(); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", what, err)
-	}
-	return m, nil
+	return nil
 }
 
 func firstError(errs ...error) error {

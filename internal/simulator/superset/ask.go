@@ -116,7 +116,7 @@ func (q *inquiry) query(ctx context.Context, i int, object *query, r *result) er
 			factor = step.Factor
 		}
 	}
-	takes := min(float64(spread.draw(chance)+time.Duration(rows.count)*latency.PerRow)*factor, float64(maxWait))
+	takes := min(float64(spread.draw(chance)+time.Duration(rows.count)*latency.PerRow)*factor, float64(MaxWait))
 	if err := sleep(ctx, time.Duration(takes)); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (d Distribution) draw(chance uint64) time.Duration {
 		normal := rand.New(rand.NewPCG(chance, mix(chance))).NormFloat64()
 		most := d.High
 		if most == 0 {
-			most = maxWait
+			most = MaxWait
 		}
 		return time.Duration(min(float64(d.Low)*math.Exp(sigma*normal), float64(most)))
 	default:

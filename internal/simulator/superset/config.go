@@ -34,10 +34,13 @@ const (
 	CacheDown     CacheMode = "down"     // neither finds nor stores
 )
 
+// CacheModes lists all.
+func CacheModes() []CacheMode { return []CacheMode{CacheNormal, CacheNull, CacheOversize, CacheDown} }
+
 // Bounds of the settings.
 const (
 	maxLogSize   = 1_000_000
-	maxWait      = time.Hour
+	MaxWait      = time.Hour // the longest latency, freeze or delay
 	maxRows      = 10_000_000
 	maxWidth     = 1 << 16
 	maxSlots     = 10_000
@@ -184,8 +187,8 @@ func (c Config) validate() error {
 	if !slices.Contains(Profiles(), c.Profile) {
 		errs = append(errs, fmt.Errorf("profile is %q, must be one of %q", c.Profile, Profiles()))
 	}
-	if modes := []CacheMode{CacheNormal, CacheNull, CacheOversize, CacheDown}; !slices.Contains(modes, c.Cache) {
-		errs = append(errs, fmt.Errorf("cache is %q, must be one of %q", c.Cache, modes))
+	if !slices.Contains(CacheModes(), c.Cache) {
+		errs = append(errs, fmt.Errorf("cache is %q, must be one of %q", c.Cache, CacheModes()))
 	}
 	for i, f := range c.Faults {
 		if err := f.validate(); err != nil {
@@ -202,10 +205,10 @@ func (l Latency) validate() error {
 	errs := []error{
 		l.Base.validate("latency.base"),
 		within("latency.per_row", l.PerRow, 0, time.Second),
-		within("latency.hit", l.Hit, 0, maxWait),
+		within("latency.hit", l.Hit, 0, MaxWait),
 		within("latency.slots", l.Slots, 0, maxSlots),
 		within("latency.body_bytes", l.BodyBytes, 0, 1<<30),
-		within("latency.body_tick", l.BodyTick, 0, maxWait),
+		within("latency.body_tick", l.BodyTick, 0, MaxWait),
 		within("number of latency.steps", len(l.Steps), 0, maxRules),
 		within("number of latency.freeze", len(l.Freeze), 0, maxRules),
 	}
@@ -218,13 +221,13 @@ func (l Latency) validate() error {
 		}
 	}
 	for _, freeze := range l.Freeze {
-		errs = append(errs, within("latency.freeze: for", freeze.For, 0, maxWait))
+		errs = append(errs, within("latency.freeze: for", freeze.For, 0, MaxWait))
 	}
 	return errors.Join(errs...)
 }
 
 func (d Distribution) validate(field string) error {
-	errs := []error{within(field+".low", d.Low, 0, maxWait), within(field+".high", d.High, 0, maxWait)}
+	errs := []error{within(field+".low", d.Low, 0, MaxWait), within(field+".high", d.High, 0, MaxWait)}
 	if shapes := []Shape{"", Constant, Uniform, LogNormal}; !slices.Contains(shapes, d.Shape) {
 		errs = append(errs, fmt.Errorf("%s.shape is %q, must be one of %q", field, d.Shape, shapes[1:]))
 	}

@@ -102,7 +102,7 @@ func (s *Server) controlMoments(post func(name string, do func(body []byte) (any
 		return nil
 	})
 	on("freeze", func(in moment) error {
-		if err := within("for", in.For, 0, maxWait); err != nil {
+		if err := within("for", in.For, 0, MaxWait); err != nil {
 			return err
 		}
 		s.Freeze(in.For)

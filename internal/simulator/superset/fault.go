@@ -75,7 +75,7 @@ type Fault struct {
 func (f Fault) validate() error {
 	errs := []error{
 		within("from", f.Match.From, 0, 1<<40), within("to", f.Match.To, 0, 1<<40), within("attempts", f.Match.Attempts, 0, 1<<40),
-		within("times", f.Match.Times, 0, 1<<40), within("delay", f.Delay, 0, maxWait), within("bytes", f.Bytes, 0, 1<<40),
+		within("times", f.Match.Times, 0, 1<<40), within("delay", f.Delay, 0, MaxWait), within("bytes", f.Bytes, 0, 1<<40),
 		within("query", f.Query, -1, maxQueries), within("length", f.Length, 0, 10*maxQueries), within("retry_after", f.RetryAfter, 0, 1<<31),
 	}
 	if !slices.Contains(actions(), f.Action) {
@@ -88,6 +88,21 @@ func (f Fault) validate() error {
 		errs = append(errs, fmt.Errorf("rate is %v, must be 0 to 1", f.Match.Rate))
 	}
 	return errors.Join(errs...)
+}
+
+// FaultMix is a plan in which a request of chart/data goes wrong with the given chance, in one of four ways that are equally likely: 500, 503, a reset
+// connection, a body cut short.
+func FaultMix(rate float64) []Fault {
+	if rate <= 0 {
+		return nil // a fault without a rate strikes always
+	}
+	kinds := []Fault{{Action: Status, Status: 500}, {Action: Status, Status: 503}, {Action: Refuse}, {Action: CutBody, Bytes: 512}}
+	share, passed := rate/float64(len(kinds)), 1.0 // passed is the chance that no earlier rule struck
+	for i := range kinds {
+		kinds[i].Match.Rate = min(1, share/passed)
+		passed -= share
+	}
+	return kinds
 }
 
 // script is a fault plan under way. Safe for concurrent use.

@@ -171,9 +171,8 @@ func ids(t interface{ Fatal(...any) }, a *matrix.Axes, limit int, seed uint64) [
 }
 
 func TestLR_8_4_TheCountIsExactBeyond64Bits(t *testing.T) {
-	const n = 70_000
-	a := numbered(t, [4]int{n, n, n, n}, nil)
-	want := new(big.Int).Exp(big.NewInt(n), big.NewInt(4), nil)
+	a := numbered(t, [4]int{20_000, matrix.MaxValues, matrix.MaxValues, matrix.MaxValues}, nil)
+	want, _ := new(big.Int).SetString("20000000000000000000", 10)
 	if got := a.Count(); got.Cmp(want) != 0 || got.BitLen() <= 64 {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -294,6 +293,25 @@ func TestLR_8_8_5_EachCoordinateIsEquallyLikely(t *testing.T) {
 	}
 }
 
+func TestLR_8_8_5_EachSubsetIsEquallyLikely(t *testing.T) {
+	const seeds = 3000
+	for _, c := range []struct{ n, limit, subsets int }{{2, 1, 2}, {4, 1, 4}, {4, 3, 4}, {5, 2, 10}} {
+		a := numbered(t, [4]int{1, 1, 1, c.n}, nil)
+		counts := map[string]int{}
+		for seed := range uint64(seeds) {
+			counts[strings.Join(ids(t, a, c.limit, seed), ",")]++
+		}
+		if len(counts) != c.subsets {
+			t.Errorf("%d of %d: %d subsets", c.limit, c.n, len(counts))
+		}
+		for _, n := range counts {
+			if share := float64(n) * float64(c.subsets) / seeds; share < 0.8 || share > 1.2 {
+				t.Errorf("%d of %d: a subset comes %.2f times as often as it should", c.limit, c.n, share)
+			}
+		}
+	}
+}
+
 func TestLR_8_8_6_AProductOfATrillionIsSampledAtOnce(t *testing.T) {
 	begin := time.Now()
 	a := numbered(t, [4]int{1000, 1000, 1000, 1000}, nil)
@@ -337,14 +355,34 @@ func TestLR_8_8_8_TheEdgesOfTheCap(t *testing.T) {
 	}
 }
 
+func TestASelectionIsBoundedInBytes(t *testing.T) {
+	roles := make([]string, 5000)
+	for i := range roles {
+		roles[i] = fmt.Sprintf("r%d", i)
+	}
+	text, err := json.Marshal(map[string]any{"role": roles, "filters": []any{[]any{map[string]any{"col": "c", "op": "==", "val": strings.Repeat("x", 20_000)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := matrix.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := matrix.Select(a, 5000, 1); err == nil || !strings.Contains(err.Error(), "lower cap") {
+		t.Error(err)
+	}
+	if _, err := matrix.Select(a, 500, 1); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"filters":[[{"col":"a","op":"in","val":[1,"1",true]}],[]],"viewport":[{"width":1440,"height":900},null],"role":["Gamma"],"time_range":["Last week"]}`))
 	f.Add([]byte(`{"role":[],"x":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		a, err := matrix.Parse(text)
 		if err != nil {
-			var bad *matrix.Error
-			if !errors.As(err, &bad) {
+			if _, ok := errors.AsType[*matrix.Error](err); !ok {
 				t.Fatal(err)
 			}
 			return

@@ -9,8 +9,11 @@ import (
 	"slices"
 )
 
-// MaxCap bounds a selection.
-const MaxCap = 10_000
+// The bounds of a selection.
+const (
+	MaxCap           = 10_000
+	MaxSelectedBytes = 32 << 20 // of all coordinates together
+)
 
 // Select gives all coordinates in the order of the product, the last axis fastest, when there are at most limit of them. Of more it draws
 // exactly limit, each subset with equal chance, and gives them in the same order (LR-8.5). Equal axes, limit and seed give equal selections on every
@@ -21,9 +24,13 @@ func Select(a *Axes, limit int, seed uint64) ([]Variation, error) {
 	}
 	indices := a.draw(limit, seed)
 	selected := make([]Variation, len(indices))
+	size := 0
 	for i, index := range indices {
 		p := a.at(index)
 		selected[i] = p.variation()
+		if size += len(selected[i].Coordinate); size > MaxSelectedBytes {
+			return nil, fmt.Errorf("select variations: the first %d of %d have more than %d bytes; use shorter filter lists, or a lower cap", i+1, len(indices), MaxSelectedBytes)
+		}
 	}
 	return selected, nil
 }

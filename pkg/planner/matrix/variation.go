@@ -44,11 +44,11 @@ func Normalise(coordinate json.RawMessage) (Variation, error) {
 		}
 	}
 	var point point
-	for i := range axes() {
-		v := value{canonical: axes()[i].absent}
-		if raw, ok := members[axes()[i].name]; ok {
-			if v, err = axes()[i].read(raw); err != nil {
-				return Variation{}, locate(err, axes()[i].name, -1)
+	for i, axis := range axes() {
+		v := value{canonical: axis.absent}
+		if raw, ok := members[axis.name]; ok {
+			if v, err = axis.read(raw); err != nil {
+				return Variation{}, locate(err, axis.name, -1)
 			}
 		}
 		point[i] = v
@@ -90,16 +90,14 @@ func object(text json.RawMessage) (map[string]json.RawMessage, error) {
 }
 
 func asError(err error) error {
-	var bad *jcs.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*jcs.Error](err); ok {
 		return &Error{Code: Code(bad.Code), Value: -1, Message: bad.Error()}
 	}
 	return err
 }
 
 func locate(err error, axis string, index int) error {
-	var bad *Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*Error](err); ok {
 		placed := *bad
 		placed.Axis, placed.Value = axis, index
 		return &placed
