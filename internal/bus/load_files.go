@@ -104,6 +104,9 @@ func (b *Bus) Selection(ctx context.Context, run string) (*load.Selection, error
 func (b *Bus) putFile(ctx context.Context, what string, data []byte, subject func(part string) string) (stored, own string, err error) {
 	sum := sha256.Sum256(data)
 	digest := hex.EncodeToString(sum[:])
+	if head, _, err := b.fileHead(ctx, what, subject); !errors.Is(err, messages.ErrNotFound) {
+		return head.digest, digest, err
+	}
 	packed := compress(data)
 	pieces := max(1, (len(packed)+filePiece-1)/filePiece)
 	for i := pieces - 1; i >= 0; i-- {
@@ -111,7 +114,7 @@ func (b *Bus) putFile(ctx context.Context, what string, data []byte, subject fun
 		msg.Data = packed[i*filePiece : min(len(packed), (i+1)*filePiece)]
 		msg.Header.Set(headerFile, fmt.Sprintf("%s %d", digest, pieces))
 		_, err := b.publish(ctx, msg)
-		if err != nil && (!errors.Is(err, messages.ErrExists)) {
+		if err != nil && !errors.Is(err, messages.ErrExists) {
 			return "", digest, fmt.Errorf("store the %s: %w", what, err)
 		}
 	}

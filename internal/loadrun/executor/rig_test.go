@@ -26,7 +26,6 @@ type upstream struct {
 	order    []int      // executions, as their requests came
 	inFlight int
 	most     int
-	roles    map[string]int // in flight, by role
 }
 
 // number of an execution is in its variation's role.
@@ -142,16 +141,23 @@ func (r *rig) start(id string, variations int, edit func(*load.Run)) *load.Run {
 	for c := range r.charts {
 		snapshot.Charts = append(snapshot.Charts, load.Chart{ID: int64(c), Datasource: json.RawMessage(`{}`), QueryContext: json.RawMessage(`{}`)})
 	}
-	selection := &load.Selection{V: 1}
+	var all []load.Variation
 	for n := range variations {
-		selection.Variations = append(selection.Variations, load.Variation{
+		all = append(all, load.Variation{
 			ID: testkit.Digest(fmt.Sprint(n)), FiltersHash: testkit.Digest("filters"), Role: fmt.Sprint(n * r.charts), Coordinate: json.RawMessage(`{}`),
 		})
 	}
+	return r.startWith(id, snapshot, all, edit)
+}
+
+// startWith is start for a snapshot and variations that are given.
+func (r *rig) startWith(id string, snapshot *load.Snapshot, variations []load.Variation, edit func(*load.Run)) *load.Run {
+	r.t.Helper()
+	selection := &load.Selection{V: 1, Variations: variations}
 	run := &load.Run{
 		V: 1, ID: id, Environment: environment, Definition: testkit.Digest("definition"), Snapshot: snapshot.ID,
 		Profile:  load.Profile{V: 1, ID: "p", Revision: 1, Environment: environment, Deadline: 10 * time.Second, Drain: 5 * time.Second},
-		Selected: variations, Charts: r.charts, Total: variations * r.charts,
+		Selected: len(variations), Charts: len(snapshot.Charts), Total: len(variations) * len(snapshot.Charts),
 		Capacity: load.Terms{EnvLoadLimit: 10, Effective: 5}, State: load.Running, Slots: 5, Created: r.bus.Now(),
 	}
 	if edit != nil {
