@@ -8,7 +8,7 @@ import (
 
 func (a *app) cancelCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID", Short: "Stop a query now; completed work is kept, and braid resume can go on", Args: cobra.ExactArgs(1),
+		Use: "cancel ID", Short: "Stop a query now; what is complete is kept, and it can be resumed", Args: cobra.ExactArgs(1),
 		Example: "  braid cancel k7f2c3aa",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
@@ -17,7 +17,7 @@ func (a *app) cancelCommand() *cobra.Command {
 					return err
 				}
 				if a.json {
-					return a.printJSON(q)
+					return a.printJSON(map[string]any{"query": q})
 				}
 				if _, err := fmt.Fprintf(a.stdout, "cancelled %s\n", q.ID); err != nil {
 					return err

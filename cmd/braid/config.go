@@ -44,7 +44,7 @@ func (a *app) configShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show [NAME]", Short: "Show all settings, or one", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSetting,
 		Long:    "Shows each setting with its value; with --origin where it came from. Secrets are not shown.",
-		Example: "  braid config show --origin\n  braid config show data_dir\n  braid config show --json | jq '.[] | select(.origin != \"default\")'",
+		Example: "  braid config show --origin\n  braid config show data_dir\n  braid config show --json | jq '.settings[] | select(.origin != \"default\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := a.settings(cmd)
 			if err != nil {
@@ -56,7 +56,7 @@ func (a *app) configShowCommand() *cobra.Command {
 				}
 			}
 			if a.json {
-				return a.printJSON(all)
+				return a.printJSON(map[string]any{"settings": all})
 			}
 			return a.printSettings(all, origin)
 		},
@@ -214,14 +214,14 @@ type place struct {
 func (a *app) configPathCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "path", Short: "Show where settings, contexts, definitions and data are kept", Args: cobra.NoArgs,
-		Example: "  braid config path\n  ${EDITOR:-vi} \"$(braid config path --json | jq -r '.[0].path')\"",
+		Example: "  braid config path\n  ${EDITOR:-vi} \"$(braid config path --json | jq -r '.places[0].path')\"",
 		RunE: func(*cobra.Command, []string) error {
 			places, err := a.places()
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(places)
+				return a.printJSON(map[string]any{"places": places})
 			}
 			table := a.table()
 			for _, p := range places {

@@ -14,6 +14,7 @@ import (
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 func (a *app) contextCommand() *cobra.Command {
@@ -25,7 +26,8 @@ that it is known by. Commands use the context that --context or BRAID_CONTEXT na
 --server or --data-dir uses none.
 
 A context is a file NAME.yaml in braid/contexts in the user's config folder. The token stays in a file of its own.`,
-		Example: `  braid context add lab --server https://braid.example.org --token-file ~/.config/braid/lab.token
+		Example: `  braid context add lab --server https://braid.example.org \
+    --token-file ~/.config/braid/lab.token
   braid context select lab
   braid list
   braid context select local`,
@@ -54,10 +56,12 @@ func (a *app) shownContext(name string) shownContext {
 		c.Problem = err.Error()
 		return c
 	}
-	c.Server, c.TokenFile, c.CAFile = file.Text("server"), file.Text("token_file"), file.Text("ca_file")
-	if c.Server == "" {
-		c.Problem = "it names no server"
+	server := file.Text("server")
+	if _, err := braid.NewClient(server); err != nil {
+		c.Problem = "server: " + err.Error() // which may have a password in it
+		return c
 	}
+	c.Server, c.TokenFile, c.CAFile = server, messages.Text(file.Text("token_file")), messages.Text(file.Text("ca_file"))
 	return c
 }
 
@@ -65,7 +69,8 @@ func (a *app) contextAddCommand() *cobra.Command {
 	var replace, selected bool
 	cmd := &cobra.Command{
 		Use: "add NAME --server URL", Short: "Keep a server under a name", Args: cobra.ExactArgs(1),
-		Example: `  braid context add lab --server https://braid.example.org --token-file lab.token
+		Example: `  braid context add lab --server https://braid.example.org \
+    --token-file lab.token
   braid context add here --server http://127.0.0.1:8080 --select`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.addContext(args[0], replace); err != nil {
@@ -105,8 +110,12 @@ func (a *app) addContext(name string, replace bool) error {
 	if _, err := braid.NewClient(a.server); err != nil {
 		return usage("--server: %w", err)
 	}
-	if _, err := os.Stat(path); err == nil && !replace {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && !replace:
 		return usage("there is a context %s already; --replace writes it anew", name)
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return usage("the context %s is a link: change the file that it leads to, or remove the link by braid context rm %s first", name, name)
 	}
 	lines := []string{fmt.Sprintf("server: %q\n", a.server)}
 	for _, file := range []struct{ key, path string }{{"token_file", a.tokenFile}, {"ca_file", a.caFile}} {
@@ -158,7 +167,7 @@ func (a *app) contextListCommand() *cobra.Command {
 				all = append(all, a.shownContext(name))
 			}
 			if a.json {
-				return a.printJSON(all)
+				return a.printJSON(map[string]any{"contexts": all})
 			}
 			table := a.table()
 			fmt.Fprintln(table, "  NAME\tSERVER")
@@ -269,7 +278,7 @@ func (a *app) contextRemoveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(path); err != nil {
+			if _, err := os.Lstat(path); err != nil {
 				_, err := a.readContext(args[0])
 				return err
 			}

@@ -25,7 +25,7 @@ func (a *app) coverageCommand() *cobra.Command {
 			"  empty        the service said that there is nothing\n" +
 			"  partly       it has rows, and some were not fetched\n" +
 			"  not_fetched  nothing of it was fetched\n" +
-			"  unclear      it was asked for together with others, and the rows do not tell whose they are\n\n" +
+			"  unclear      it was asked for with others, and the rows do not tell whose\n\n" +
 			"Rows are counted as the service sent them, duplicates included. Nothing is asked of the service.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

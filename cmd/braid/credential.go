@@ -61,12 +61,20 @@ func (a *app) readToken(path string) (string, error) {
 
 // openToOthers tells whether other users of the machine can read a file.
 func openToOthers(path string) (fs.FileMode, bool) {
+	return modeWith(path, 0o077)
+}
+
+// changedByOthers tells whether other users of the machine can write a file.
+func changedByOthers(path string) (fs.FileMode, bool) { return modeWith(path, 0o022) }
+
+// modeWith gives a file's mode, and whether it has some of these bits.
+func modeWith(path string, bits fs.FileMode) (fs.FileMode, bool) {
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" {
 		return 0, false
 	}
 	mode := info.Mode().Perm()
-	return mode, mode&0o077 != 0
+	return mode, mode&bits != 0
 }
 
 // clientOptions is how the server is spoken to.

@@ -36,8 +36,10 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Example: "  braid demo",
-		Short:   "Show the whole in under a minute, offline: a quota pause, a resume, and a table that is the same as without",
-		Args:    cobra.NoArgs,
+		Short:   "Show a quota pause, a resume and the same table, offline",
+		Long: `Shows the whole in under a minute, without a network: a query that runs into its quota, pauses and resumes by itself, the same
+query without a quota, and that both tables are the same, byte for byte.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), dir)
 		},

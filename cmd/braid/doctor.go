@@ -42,35 +42,43 @@ type check struct {
 
 func (a *app) doctorCommand() *cobra.Command {
 	var online bool
+	var nats bus.Config
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check what Braid needs on this machine, or of a server", Args: cobra.NoArgs,
 		Long: `Checks settings, contexts and service definitions, the data directory and its disk, the server in this process or the one
-that --server or a context names, the clock, credentials, limits and the terminal. Nothing is changed and no service is
+that --server or a context names, the clock against that server's and NATS's, credentials, limits and the terminal. With
+--nats-url the NATS server that coordinators and workers of other processes use is checked too. Nothing is changed and no service is
 asked, unless --online is given: then each service gets one HEAD request without a credential, which may count as a request
 of the quota of this machine's address.
 
 The exit code is 0 when nothing failed, whatever is doubtful, and else 1.`,
 		Example: `  braid doctor
   braid doctor --server https://braid.example.org --json
+  braid doctor --nats-url nats://nats.example.org:4222 --nats-creds braid.creds
   braid doctor --online`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), online) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), online, nats) },
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask each service whether it can be reached, by one request without a credential")
 	settings.OnlyFlags(cmd.Flags(), "online")
+	natsFlagsOn(cmd.Flags(), &nats)
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, online bool) error {
+func (a *app) doctor(ctx context.Context, online bool, nats bus.Config) error {
 	checks := []check{a.checkSettings()}
 	if a.trouble == nil {
 		checks = append(checks, a.checkContexts())
 		if a.server != "" {
 			checks = append(checks, a.checkServer(ctx)...)
 		} else {
-			checks = append(checks, a.checkDataDir(), a.checkDisk(), a.checkStore(ctx))
+			checks = append(checks, a.checkDataDir(), a.checkDisk())
+			checks = append(checks, a.checkStore(ctx)...)
 		}
 		checks = append(checks, a.checkDefinitions())
 		checks = append(checks, a.checkCredentials()...)
+		if nats.URL != "" {
+			checks = append(checks, checkNATS(ctx, nats)...)
+		}
 		if online {
 			checks = append(checks, a.checkReach(ctx)...)
 		}
@@ -147,6 +155,12 @@ func (a *app) checkContexts() check {
 	}
 	for _, name := range names {
 		shown := a.shownContext(name)
+		if path, err := a.contextFile(name); err == nil && shown.Problem == "" {
+			if mode, open := changedByOthers(path); open {
+				c.Status, c.Text, c.Why = doubtful, fmt.Sprintf("%s: others can change %s (mode %04o)", name, path, mode), "they can have its token sent elsewhere"
+				c.Cure = "chmod 600 " + quoteArg(path)
+			}
+		}
 		switch {
 		case shown.Problem != "":
 			c.Status, c.Text = broken, name+": "+shown.Problem
@@ -213,13 +227,13 @@ func (a *app) checkDisk() check {
 }
 
 // checkStore starts the server of this process: on the data directory where it is there and nobody has it, else beside it.
-func (a *app) checkStore(ctx context.Context) check {
+func (a *app) checkStore(ctx context.Context) []check {
 	c := check{Name: "store", Status: fine}
 	dir := a.dataDir
 	if _, err := os.Stat(filepath.Join(dir, "jetstream")); err != nil {
 		temp, err := os.MkdirTemp("", "braid-doctor-")
 		if err != nil {
-			return check{"store", broken, err.Error(), "the server of this process cannot be tried", "make the folder for temporary files writable"}
+			return []check{{"store", broken, err.Error(), "the server of this process cannot be tried", "make the folder for temporary files writable"}}
 		}
 		defer func() { _ = os.RemoveAll(temp) }()
 		dir = temp
@@ -231,18 +245,22 @@ func (a *app) checkStore(ctx context.Context) check {
 		if h := a.readHouse(); h.URL != "" {
 			c.Text = fmt.Sprintf("braid up (process %d) has it, and serves %s", h.Process, h.URL)
 		}
-		return c
+		return append([]check{c}, a.clockOfHouse(ctx)...)
 	case err != nil:
-		return check{"store", broken, err.Error(), "no query can run in a process of its own", "see docs/operations.md, or name another folder with --data-dir"}
+		return []check{{"store", broken, err.Error(), "no query can run in a process of its own", "see docs/operations.md, or name another folder with --data-dir"}}
 	}
 	c.Text = "the embedded NATS server starts"
 	if all, err := e.Statuses(ctx); err == nil && dir == a.dataDir {
 		c.Text += "; " + count(int64(len(all)), "query")
 	}
-	if err := e.Close(); err != nil {
-		return check{"store", broken, "it does not close: " + err.Error(), "", "try again; then see docs/operations.md"}
+	checks := []check{c}
+	if clock, told := clockByWorkers(ctx, e, "NATS's"); told {
+		checks = append(checks, clock)
 	}
-	return c
+	if err := e.Close(); err != nil {
+		return []check{{"store", broken, "it does not close: " + err.Error(), "", "try again; then see docs/operations.md"}}
+	}
+	return checks
 }
 
 func (a *app) checkDefinitions() check {
@@ -327,7 +345,4 @@ func (a *app) checkTerminal() check {
 	return c
 }
 
-const (
-	reachWait  = 10 * time.Second
-	clockDrift = 5 * time.Second
-)
+const reachWait = 10 * time.Second

@@ -22,6 +22,9 @@ func (a *app) checkServer(ctx context.Context) []check {
 		return []check{{"server", broken, oneLine(err.Error()), "no command reaches it", "is it running, and is the address right? " + a.server + "/readyz tells more"}}
 	}
 	checks := []check{{Name: "server", Status: fine, Text: a.server + " is ready"}, a.checkClock(ctx)}
+	if c, told := clockByWorkers(ctx, client, "its NATS's"); told {
+		checks = append(checks, c)
+	}
 	if _, err := client.Statuses(ctx); err != nil {
 		checks = append(checks, check{"access", broken, oneLine(err.Error()), "queries cannot be read there", "give a token: --token-file FILE, BRAID_TOKEN, or a context with one"})
 	} else {
@@ -51,11 +54,7 @@ func (a *app) checkClock(ctx context.Context) check {
 		return check{Name: "clock", Status: doubtful, Text: "the server does not tell its time"}
 	}
 	ours := sent.Add(time.Since(sent) / 2)
-	off := ours.Sub(its.Add(time.Second / 2)).Round(time.Second)
-	if off > clockDrift || off < -clockDrift {
-		return check{"clock", doubtful, fmt.Sprintf("this machine's clock is %s off the server's", off.Abs()), "times that are shown here are off as much", "set the clock by NTP"}
-	}
-	return check{Name: "clock", Status: fine, Text: "within a few seconds of the server's"}
+	return clockCheck("the server's", ours.Sub(its.Add(time.Second/2)), coarseDrift)
 }
 
 // checkReach asks each service whether it can be reached.

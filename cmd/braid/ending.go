@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,14 +38,6 @@ type summary struct {
 	CoverageFile string   `json:"coverage_file,omitempty"`
 	ManifestFile string   `json:"manifest_file,omitempty"`
 	Broken       []string `json:"broken_rules,omitempty"` // of verify
-}
-
-func (a *app) printJSON(v any) error {
-	a.jsonTold = true
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false) // URLs stay as they are
-	return enc.Encode(v)
 }
 
 // sum tells how a query stands at the end: with --json on stdout, and with --progress json on stderr too.
@@ -150,7 +141,7 @@ func (a *app) because(q *messages.Query) int {
 		a.line("paused", "%s", failureText(stop))
 	case stoppedForQuota(q):
 		a.line("paused", "the quota of %s is used up: %s", q.Service, failureText(stop))
-	case strings.HasPrefix(stop.Reason, "chunk "): // the service answers others
+	case strings.HasPrefix(stop.Reason, "chunk "), q.GaveUp(): // the service answers others
 		a.line("paused", "%s", stop.Reason)
 	default:
 		a.line("paused", "%s was interrupted: %s", q.Service, failureText(stop))
@@ -204,7 +195,7 @@ func (a *app) nextSteps(q *messages.Query) []step {
 		if q.ResumesByItself() {
 			return nil
 		}
-		if q.Stop != nil && q.Stop.Kind == messages.StopBreaker && q.Stop.Hint != "" {
+		if q.Stop != nil && (q.Stop.Kind == messages.StopBreaker || q.GaveUp()) && q.Stop.Hint != "" {
 			return []step{{"do", q.Stop.Hint}, {"continue", resume}}
 		}
 		if q.Stop != nil && q.Stop.Kind == messages.StopBudget {

@@ -190,3 +190,21 @@ func TestValuesThatCannotBeReadAreToldAndExit3UnlessAllowed(t *testing.T) {
 		}
 	}
 }
+
+func TestAQueryThatWaitsNoMoreForAChunkIsToldWithWhatToDo(t *testing.T) {
+	a, stderr := desk()
+	s := stopped(messages.Running, nil, 29)
+	s.Query.WaitUpTo = 24 * time.Hour
+	for i := range messages.MaxStuckRounds {
+		s.Query.Interrupt(&messages.Stop{Kind: string(messages.ServiceInterrupted), Status: 500, Reason: "chunk 3 (site: s03) answers HTTP 500: oh", At: time.Unix(int64(60*i), 0)}, 29)
+	}
+	var ended *exitError
+	if err := a.notComplete(s, false); !errors.As(err, &ended) || ended.code != exitPaused {
+		t.Errorf("it ends with %v", err)
+	}
+	for _, want := range []string{"paused   it waits no more by itself", "chunk 3 (site: s03)", "\ndo       resume the query when", "\ncontinue braid resume abcd2345"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q is not in\n%s", want, stderr)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 func (a *app) failedCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "failed [ID]", Short: "List the chunks of a query that have failed, with what they ask for", Args: cobra.MaximumNArgs(1),
+		Use: "failed [ID]", Short: "List the chunks of a query that have failed, and what they ask for", Args: cobra.MaximumNArgs(1),
 		Example: `  braid failed
   braid failed k7f2c3aa --json`,
 		Long: `Lists the chunks that have failed in the query's present run: position, class of the failure, HTTP status, requests that were

@@ -18,7 +18,7 @@ func (a *app) gcCommand() *cobra.Command {
 	var dryRun, interrupted bool
 	var olderThan settings.Age
 	cmd := &cobra.Command{
-		Use: "gc", Short: "Remove what nothing needs: parts of failed attempts, and old queries if asked",
+		Use: "gc", Short: "Remove what nothing needs, and old queries if asked",
 		Example: `  braid gc --dry-run
   braid gc --older-than 30d`,
 		Long: `Removes parts of attempts that never became a result, and what is left of queries that were removed.

@@ -32,12 +32,14 @@ type given struct {
 
 const givenHelp = `Without a file the query is given by flags:
 
-  braid run --service usgs-waterdata --collection daily --sites sites.csv:site_no --prefix USGS- \
-    --set parameter_code=00060 --set time=2023-10-01/today -o flow.parquet
+  braid run --service usgs-waterdata --collection daily \
+    --sites sites.csv:site_no --prefix USGS- --set parameter_code=00060 \
+    --set time=2023-10-01/today -o flow.parquet
 
   --set NAME=VALUE        one value; given several times, the values are a list
   --set time=FROM/TO      a span of time; .. is an open end, today is today
-  --set NAME=@FILE        the values in a file, one a line (NAME=@@TEXT is the value @TEXT)
+  --set NAME=@FILE        the values in a file, one a line
+  --set NAME=@@TEXT       the value @TEXT
   --set NAME=@FILE:COLUMN a column of a table
 `
 

@@ -19,7 +19,10 @@ func (a *app) fitHelp(root *cobra.Command) {
 	if width == 0 {
 		return
 	}
-	width = min(max(width, leastHelp), mostHelp)
+	fitTo(root, min(max(width, leastHelp), mostHelp))
+}
+
+func fitTo(root *cobra.Command, width int) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width)))
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

@@ -17,7 +17,8 @@ func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List queries, the newest first", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		Example: `  braid list
-  braid list --json | jq -r '.[] | select(.query.state == "interrupted") | .query.id'`,
+  braid list --json |
+    jq -r '.queries[] | select(.query.state == "interrupted") | .query.id'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.within(cmd.Context(), 0, func(s *session) error {
 				all, err := s.listed(cmd.Context())
@@ -29,7 +30,7 @@ func (a *app) listCommand() *cobra.Command {
 					for _, status := range all {
 						list = append(list, a.shown(status))
 					}
-					return a.printJSON(list)
+					return a.printJSON(map[string]any{"queries": list})
 				}
 				if len(all) == 0 {
 					a.line("none", "no queries yet; braid run QUERY.yaml runs one")

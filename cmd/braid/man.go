@@ -37,7 +37,11 @@ func (a *app) manCommand() *cobra.Command {
 				}
 			}
 			if a.json {
-				return a.printJSON(map[string]any{"dir": dir, "pages": len(pages)})
+				names := make([]string, len(pages))
+				for i, p := range pages {
+					names[i] = p.name
+				}
+				return a.printJSON(map[string]any{"dir": dir, "pages": names})
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s in %s\n", count(int64(len(pages)), "page"), dir)
 			return err

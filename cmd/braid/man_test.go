@@ -161,7 +161,7 @@ func TestEveryCommandHasExamplesThatAreUnderstood(t *testing.T) {
 		if cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
-		for line := range strings.Lines(cmd.Example) {
+		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " |")
 			if !strings.HasPrefix(line, "braid ") {
 				continue

@@ -10,7 +10,7 @@ import (
 func (a *app) manifestCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "manifest [ID] [-o FILE]", Short: "Prove a query's table: what was asked, each request that brought rows, and their digests",
+		Use: "manifest [ID] [-o FILE]", Short: "Prove a query's table: each request behind it, and digests",
 		Example: "  braid manifest k7f2c3aa -o manifest.json",
 		Long: "Gives as JSON what a table is made of, to cite and to check: the query with its values, the service and the SHA-256 of its\n" +
 			"definition, the fingerprint of the plan, the columns with their units, and for each chunk the request, its pages with time, status,\n" +

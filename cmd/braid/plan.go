@@ -24,7 +24,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use: "plan [QUERY.yaml]",
 		Example: `  braid plan daily-flow.yaml
   braid plan daily-flow.yaml --json
-  braid plan --service usgs-waterdata --collection daily --sites sites.csv --set parameter_code=00060 --set time=2020-01-01/2020-12-31`,
+  braid plan --service usgs-waterdata --collection daily \
+    --sites sites.csv --set parameter_code=00060 \
+    --set time=2020-01-01/2020-12-31`,
 		Short: "Show what a query would do and cost; nothing is sent",
 		Long: `Checks a query completely and shows what it would cost: chunks, requests, quota and time. Nothing is sent.
 

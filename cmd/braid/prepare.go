@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -204,7 +205,12 @@ func (p *prepared) addUnsplittable(c *service.Collection, found *problems) {
 }
 
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	file, err := os.Open(path) //nolint:gosec // the person names it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -214,5 +220,9 @@ func readFile(path string) ([]byte, error) {
 	if info.Size() > query.MaxFileBytes {
 		return nil, fmt.Errorf("%s has %d bytes, at most %d", path, info.Size(), query.MaxFileBytes)
 	}
-	return os.ReadFile(path)
+	data, err := io.ReadAll(io.LimitReader(file, query.MaxFileBytes+1)) // a pipe or a device tells no size
+	if err == nil && len(data) > query.MaxFileBytes {
+		err = fmt.Errorf("%s has more than %d bytes", path, query.MaxFileBytes)
+	}
+	return data, err
 }

@@ -21,7 +21,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use: "resume [ID]",
 		Example: `  braid resume
   braid resume k7f2c3aa --wait`,
-		Short: "Go on with a query: run only what has no result, and write its table",
+		Short: "Go on with a query: run what has no result, and write its table",
 		Long: `Goes on with a query that was interrupted, or with the newest one. What is complete is not asked for again.
 
 ` + exitHelp,

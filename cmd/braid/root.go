@@ -123,6 +123,7 @@ quota, keeps what is complete through every interruption, and writes one finishe
 	settings.NotInFile(flags, "context")
 	flags.StringVar(&a.servicesDir, "services-dir", "", "folder of service definitions (default: braid/services in the user's config folder)")
 	flags.StringToStringVar(&a.serviceURL, "service-url", nil, "base URL of a mirror or simulator: `SERVICE=URL`; no credential is sent there")
+	flags.Lookup("service-url").DefValue = "" // and not "[]", which is no way to write that there is none
 	flags.StringVar(&a.logLevel, "log-level", "error", "what is logged on stderr: debug, info, warn, error")
 	flags.StringVar(&a.progress, "progress", "auto", "progress on stderr: auto, tty, plain, json, quiet")
 	flags.StringVar(&a.color, "color", "auto", "colour on terminals: auto, always, never; NO_COLOR is heeded")
@@ -262,7 +263,7 @@ func (a *app) settingsFile(cmd *cobra.Command) (*settings.File, error) {
 		}
 		path = filepath.Join(dir, "config.yaml")
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil, nil
 	}

@@ -34,7 +34,10 @@ func (a *app) runCommand() *cobra.Command {
 		Use: "run [QUERY.yaml]",
 		Example: `  braid run daily-flow.yaml
   braid run daily-flow.yaml --wait -o flow.parquet -o flow.csv
-  braid run --service usgs-waterdata --collection daily --sites sites.csv --set parameter_code=00060 --set time=2020-01-01/2020-12-31 -o flow.parquet --save-query flow.yaml`,
+  braid run --service usgs-waterdata --collection daily \
+    --sites sites.csv --set parameter_code=00060 \
+    --set time=2020-01-01/2020-12-31 \
+    -o flow.parquet --save-query flow.yaml`,
 		Short: "Plan a query, run it and write its table",
 		Long: `Plans the query, runs it with progress on stderr, and writes its table.
 

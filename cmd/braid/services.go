@@ -50,12 +50,12 @@ func (a *app) servicesListCommand() *cobra.Command {
 		Use: "list", Short: "List the services that queries can ask", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		Example: "  braid services list",
 		RunE: func(*cobra.Command, []string) error {
-			var all []listedService
+			all := []listedService{}
 			for _, name := range a.definitions().Names() {
 				all = append(all, a.listedService(name))
 			}
 			if a.json {
-				return a.printJSON(all)
+				return a.printJSON(map[string]any{"services": all})
 			}
 			for i, s := range all {
 				if i > 0 {
@@ -139,7 +139,7 @@ func (a *app) servicesCheckCommand() *cobra.Command {
 				checked = append(checked, one)
 			}
 			if a.json {
-				if err := a.printJSON(checked); err != nil {
+				if err := a.printJSON(map[string]any{"files": checked}); err != nil {
 					return err
 				}
 			} else {
@@ -195,7 +195,7 @@ func (a *app) servicesShowCommand() *cobra.Command {
 	var collection string
 	var live bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show the definition that is in use, or with --collection what can be asked", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show the definition in use, or of a collection what can be asked", Args: cobra.ExactArgs(1),
 		Example: `  braid services show usgs-waterdata
   braid services show usgs-waterdata --collection daily
   braid services show usgs-waterdata --live`,

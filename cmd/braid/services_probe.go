@@ -23,8 +23,8 @@ func (a *app) servicesTestCommand() *cobra.Command {
 	var rows int
 	cmd := &cobra.Command{
 		Use:     "test NAME",
-		Example: "  braid services test usgs-waterdata --collection daily --set monitoring_location_id=USGS-01646500",
-		Short:   "Send one small request to each collection and compare the answer with the definition",
+		Example: "  braid services test usgs-waterdata --collection daily \\\n    --set monitoring_location_id=USGS-01646500",
+		Short:   "Send a small request to each collection, and judge the answer",
 		Long: `Sends one small request to each collection, or to those that --collection names, and compares the answer with what the
 definition declares: columns, types, the next page, and what is told about the quota. Each request spends quota like
 any other, and none is sent again. Parameters that a collection needs are given by --set; without --collection, those that
@@ -146,7 +146,7 @@ func (*app) settingsOf(c *service.Collection, set []string, used map[string]bool
 }
 
 func (a *app) probeAll(cmd *cobra.Command, probes []braid.Probe) error {
-	var reports []*braid.ProbeReport
+	reports := []*braid.ProbeReport{}
 	var worst error
 	for _, probe := range probes {
 		report, err := probe.Run(cmd.Context())
@@ -167,7 +167,7 @@ func (a *app) probeAll(cmd *cobra.Command, probes []braid.Probe) error {
 		}
 	}
 	if a.json {
-		if err := a.printJSON(reports); err != nil {
+		if err := a.printJSON(map[string]any{"collections": reports}); err != nil {
 			return err
 		}
 	}

@@ -74,14 +74,14 @@ func TestAListSaysWhichQueriesHaveAllRowsThatTheyAskFor(t *testing.T) {
 		a, _ := desk()
 		stdout := new(bytes.Buffer)
 		a.stdout = stdout
-		if err := a.printJSON([]shown{a.shown(test)}); err != nil {
+		if err := a.printJSON(a.shown(test)); err != nil {
 			t.Fatal(err)
 		}
-		var have []struct {
+		var have struct {
 			Query        struct{ ID string }
 			LimitReached bool `json:"limit_reached"`
 		}
-		if err := json.Unmarshal(stdout.Bytes(), &have); err != nil || have[0].Query.ID != "abcd2345" || have[0].LimitReached != limited {
+		if err := json.Unmarshal(stdout.Bytes(), &have); err != nil || have.Query.ID != "abcd2345" || have.LimitReached != limited {
 			t.Errorf("%s: %v", stdout, err)
 		}
 	}

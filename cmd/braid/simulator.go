@@ -18,7 +18,7 @@ func (a *app) simulatorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "simulator",
 		Example: "  braid simulator --quota 20 --window 1m",
-		Short:   "Serve fakes of the built-in services on loopback, to try queries without the real ones",
+		Short:   "Serve fakes of the built-in services on loopback, to try queries",
 		Long: `Serves fakes of USGS Water Data, NGWMN, NWDC and a generic open-data service until it is interrupted, with quota, latency
 and faults as asked. What it saw is at /_simulator/counters. Run a query on it with --service-url NAME=URL.
 
@@ -77,9 +77,9 @@ func (a *app) printServing(base string) error {
 		_, err := fmt.Fprintf(a.stdout, "%s%s\n", base, simulator.WaterDataBase)
 		return err
 	}
-	services := map[string]string{}
+	var services []map[string]string
 	for _, service := range simulator.Services() {
-		services[service.Name] = base + service.Base
+		services = append(services, map[string]string{"name": service.Name, "url": base + service.Base})
 	}
 	return a.printJSON(map[string]any{"services": services, "counters": base + "/_simulator/counters"})
 }

@@ -30,7 +30,8 @@ whether its last try arrived simply tries again.
 ` + exitHelp,
 		Example: `  braid submit daily-flow.yaml
   braid submit daily-flow.yaml --watch
-  braid submit daily-flow.yaml --wait --idempotency-key nightly-2026-09-24 --progress quiet`,
+  braid submit daily-flow.yaml --wait --progress quiet \
+    --idempotency-key nightly-2026-09-24`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.openServer(cmd.Context())
@@ -105,7 +106,7 @@ func (a *app) submit(ctx context.Context, s *session, p *prepared, key string, w
 		return p.place(err)
 	}
 	if !watch && a.json {
-		if err := a.printJSON(q); err != nil {
+		if err := a.printJSON(map[string]any{"query": q}); err != nil {
 			return err
 		}
 	} else if !a.json {

@@ -69,7 +69,7 @@ func TestATokenThatWasMadeIsKnownByTheFile(t *testing.T) {
 		}
 	}
 	code, stdout, _ = braidWith(t, "token", "list", "--file", file, "--json")
-	if code != exitOK || strings.Join(strings.Fields(stdout), "") != `{"tokens":[]}` {
+	if code != exitOK || strings.Join(strings.Fields(stdout), "") != `{"v":1,"tokens":[]}` {
 		t.Errorf("%d: %s", code, stdout)
 	}
 	if code, _, _ = braidWith(t, "token", "revoke", "ben", "--file", file); code != exitUsage {

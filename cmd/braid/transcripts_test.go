@@ -144,11 +144,11 @@ func captureCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// linesCommand checks that no line is longer than so many characters: lines stdout 80.
+// linesCommand checks that no line is longer than so many characters, without the path of the script's folder: lines stdout 80.
 func linesCommand(ts *testscript.TestScript, _ bool, args []string) {
 	most, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	for line := range strings.Lines(ts.ReadFile(args[0])) {
+	for line := range strings.Lines(strings.ReplaceAll(ts.ReadFile(args[0]), ts.MkAbs("."), "")) {
 		if n := len([]rune(strings.TrimRight(line, "\n"))); n > most {
 			ts.Fatalf("%d characters: %s", n, line)
 		}

@@ -34,7 +34,7 @@ func (a *app) upCommand() *cobra.Command {
 	u := new(up)
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Serve the API and the dashboard, and run what is submitted, all in this process",
+		Short: "Serve the API and the dashboard, and run what is submitted",
 		Long: `Runs a server, a coordinator and workers in this process, with the API and the dashboard on one port, until it is
 stopped. Queries are submitted with braid submit, or on the page.
 

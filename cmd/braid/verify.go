@@ -16,7 +16,7 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "verify [ID]", Short: "Check every stored result of a query, or of all, against its digest",
+		Use: "verify [ID]", Short: "Check each stored result of a query, or of all, by its digest",
 		Example: `  braid verify
   braid verify k7f2c3aa`,
 		Long: `Reads every stored result of the query, with its pages, and of those that it goes on from, and checks length and digest.

@@ -67,7 +67,16 @@ func (a *app) pickContext(cmd *cobra.Command) (picked, error) {
 	if err != nil && p.from == settings.FromFile {
 		err = fmt.Errorf("%w; it is the selected context: braid context select %s selects none", err, thisMachine)
 	}
+	if path, errPath := a.contextFile(p.name); err == nil && errPath == nil {
+		if mode, open := changedByOthers(path); open {
+			a.line("warning", "%s", warnChanged(path, mode))
+		}
+	}
 	return p, err
+}
+
+func warnChanged(path string, mode fs.FileMode) string {
+	return fmt.Sprintf("%s has mode %04o, so others can change where its token is sent; run: chmod 600 %s", path, mode, quoteArg(path))
 }
 
 // asksNoServer tells whether a command is a server itself, or brings its own: what variables and contexts say of another one is not
@@ -141,6 +150,10 @@ func (a *app) readContext(name string) (*settings.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, usage("context %s: %s is no file", name, path) // and a pipe would keep us waiting
+	}
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("there is no context %q%s; braid context list shows those that there are", name, strictyaml.DidYouMean(name, append(a.contextNames(), thisMachine)))
@@ -151,6 +164,9 @@ func (a *app) readContext(name string) (*settings.File, error) {
 	file, err := settings.ParseFile(path, data, contextKeys())
 	if err != nil {
 		return nil, usage("%w", err)
+	}
+	if file.Text("server") == "" {
+		return nil, usage("context %s names no server: write server: URL into %s", name, path)
 	}
 	file.Origin = settings.FromContext
 	return file, nil

@@ -2,7 +2,13 @@ package bus
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 const (
@@ -40,27 +46,49 @@ func (b *Bus) keepTime(ctx context.Context) {
 	}
 }
 
-// reckon asks once, and tells whether the server has answered. A difference within what the question itself may have taken is
-// left: time should not go to and fro.
-func (b *Bus) reckon(ctx context.Context) bool {
+// Drift asks the server for its time: this machine's clock is so much before it (negative: behind it), to within half of what the
+// question took. The error wraps messages.ErrUnreachable where nobody tells: there are no streams of Braid, or no answer.
+func (b *Bus) Drift(ctx context.Context) (time.Duration, error) {
+	server, _, err := b.ask(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return time.Now().Round(0).Sub(server), nil
+}
+
+// ask gives the server's time as it is when the answer is here, and what the question took.
+func (b *Bus) ask(ctx context.Context) (server time.Time, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	asked := time.Now()
 	stream, err := b.js.Stream(ctx, streamResults)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return time.Time{}, 0, fmt.Errorf("%w: the stream %s, which tells it, is not there", messages.ErrUnreachable, streamResults)
+	case err != nil:
+		return time.Time{}, 0, fmt.Errorf("%w: the server's time: %w", messages.ErrUnreachable, err)
+	}
+	took = time.Since(asked)
+	server = stream.CachedInfo().TimeStamp
+	if server.IsZero() {
+		return time.Time{}, 0, fmt.Errorf("%w: the server tells no time", messages.ErrUnreachable)
+	}
+	return server.Add(took / 2), took, nil
+}
+
+// reckon asks once, and tells whether the server has answered. A difference within what the question itself may have taken is
+// left: time should not go to and fro.
+func (b *Bus) reckon(ctx context.Context) bool {
+	server, took, err := b.ask(ctx)
 	if err != nil {
 		return false // there is no such stream yet, or nobody answers: that is told elsewhere
 	}
-	took := time.Since(asked)
-	server := stream.CachedInfo().TimeStamp
-	if server.IsZero() {
-		return false
-	}
-	server = server.Add(took / 2)
+	ours := time.Now()
 	off := server.Sub(b.Now())
 	if off.Abs() <= reckonStep+took {
 		return true
 	}
 	b.log.Warn("this process's time is not the NATS server's, which holds for all; check the clocks", "by", off.Round(time.Millisecond))
-	b.reckoned.Store(&reckoning{server: server, local: asked.Add(took)})
+	b.reckoned.Store(&reckoning{server: server, local: ours})
 	return true
 }

@@ -36,3 +36,11 @@ func TestTimeGoesOnWithoutTheServer(t *testing.T) {
 		t.Errorf("it was %v, and is %v", before, now)
 	}
 }
+
+func TestTheDriftOfThisMachinesClockIsAskedForAnew(t *testing.T) {
+	b := testkit.Bus(t)
+	b.Mistake(time.Hour)                                                               // what was reckoned before counts for nothing
+	if before, err := b.Drift(t.Context()); err != nil || before.Abs() > time.Second { // one machine
+		t.Errorf("it is %s, %v", before, err)
+	}
+}

@@ -212,10 +212,11 @@ func redact(addresses string) string {
 		if err != nil {
 			return "the given URL"
 		}
+		safe := url.URL{Scheme: u.Scheme, Host: u.Host} // a path means nothing, and has the password of whoever forgot a colon
 		if u.User != nil {
-			u.User = url.User("xxxxx")
+			safe.User = url.User("xxxxx")
 		}
-		shown = append(shown, u.String())
+		shown = append(shown, safe.String())
 	}
 	return strings.Join(shown, ",")
 }

@@ -149,15 +149,21 @@ func (c *Coordinator) definition(b *board, name string) *service.Definition {
 	if !slices.Contains(b.defined, name) {
 		return nil
 	}
-	text, err := c.ports.Definitions.Pinned(name)
-	if err == nil {
-		var d *service.Definition
-		if d, err = c.ports.Library.Open(text); err == nil {
-			return d
-		}
+	d, err := c.Definition(name)
+	if err != nil {
+		c.log.Debug("a service definition cannot be read", "service", name, "error", err)
+		return nil
 	}
-	c.log.Debug("a service definition cannot be read", "service", name, "error", err)
-	return nil
+	return d
+}
+
+// Definition opens the definition of a service as queries that are submitted now are planned by it. The error names the nearest names.
+func (c *Coordinator) Definition(name string) (*service.Definition, error) {
+	text, err := c.ports.Definitions.Pinned(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.ports.Library.Open(text)
 }
 
 // pools tells how the quota pools of a service stand, of all whose accounts there are.

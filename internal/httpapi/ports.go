@@ -8,6 +8,7 @@ import (
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 )
 
 // All ports are called by many goroutines at once and return soon after ctx ends. Errors wrap the sentinels of pkg/query
@@ -72,4 +73,6 @@ type Ports struct {
 	Tables   Tables
 	Feed     *feed.Hub                             // nil: no events are told
 	Leader   func(context.Context) (string, error) // which coordinator leads, empty when none does; nil: nobody knows
+	// Definition opens the definition of a service as queries are planned by it; nil: query files are read without.
+	Definition func(name string) (*service.Definition, error)
 }

@@ -1,17 +1,20 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/query"
+	"github.com/braidhq/braid/pkg/service"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
 
@@ -40,7 +43,7 @@ func (a *api) readQueryFile(ctx context.Context, in *struct{ Payload }) (*queryF
 	if err != nil {
 		return nil, contract.NewProblem(contract.KindNamed(contract.RequestInvalid), err.Error(), fieldErrors(err)...)
 	}
-	read, err := readQueryFile(file, time.Now())
+	read, err := readQueryFile(file, a.ports.Definition, time.Now())
 	if err != nil {
 		return nil, a.failure("read query file", fmt.Errorf("%w: %w", query.ErrInvalid, err))
 	}
@@ -49,11 +52,16 @@ func (a *api) readQueryFile(ctx context.Context, in *struct{ Payload }) (*queryF
 
 var errNotGiven = errors.New("it was not given with the query; add it, or write its values into the query")
 
-// readQueryFile makes a spec of a query file. Only the files of values that came with it are read.
-func readQueryFile(file *contract.QueryFile, now time.Time) (*contract.QueryFileRead, error) {
+// readQueryFile makes a spec of a query file. Only the files of values that came with it are read. What is wrong is told all at once: with
+// the file, with what it reads, and with what the service's definition knows; definition may be nil.
+func readQueryFile(file *contract.QueryFile, definition func(string) (*service.Definition, error), now time.Time) (*contract.QueryFileRead, error) {
+	var errs strictyaml.Errors
 	q, err := query.Parse(file.Name, []byte(file.Text))
-	if err != nil {
+	if err := take(&errs, err); err != nil {
 		return nil, err
+	}
+	if q == nil {
+		return nil, errs
 	}
 	open := func(name string) ([]byte, error) {
 		for _, called := range []string{name, path.Base(name)} {
@@ -63,18 +71,26 @@ func readQueryFile(file *contract.QueryFile, now time.Time) (*contract.QueryFile
 		}
 		return nil, errNotGiven
 	}
-	var errs strictyaml.Errors
 	for _, condition := range q.Where {
 		if condition.Source.FromQuery != nil {
 			errs = append(errs, condition.Place.Problem("values of another query are read by the command line alone: braid submit"))
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errs
+	collection := collectionOf(q, definition, &errs)
+	sources := query.Sources{Open: open, Zone: time.LoadLocation, Today: now}
+	if collection != nil {
+		sources.Accepts = collection.Accepts
 	}
-	resolved, err := q.Resolve(query.Sources{Open: open, Zone: time.LoadLocation, Today: now})
-	if err != nil {
+	resolved, err := q.Resolve(sources)
+	if err := take(&errs, err); err != nil {
 		return nil, err
+	}
+	if collection != nil {
+		errs = append(errs, q.Check(collection, resolved)...)
+	}
+	if len(errs) > 0 {
+		slices.SortStableFunc(errs, func(a, b *strictyaml.Error) int { return cmp.Compare(a.Line, b.Line) })
+		return nil, errs
 	}
 	read := &contract.QueryFileRead{Spec: q.Spec(resolved.Values), Notes: append([]string{}, resolved.Notes...)}
 	if err := read.Spec.Validate(); err != nil {
@@ -84,4 +100,34 @@ func readQueryFile(file *contract.QueryFile, now time.Time) (*contract.QueryFile
 		read.Notes = append(read.Notes, "output: a server writes no files; download the table from the query's page")
 	}
 	return read, nil
+}
+
+// take adds the problems that err tells of to errs, and gives any other error back.
+func take(errs *strictyaml.Errors, err error) error {
+	if several, ok := errors.AsType[strictyaml.Errors](err); ok {
+		*errs = append(*errs, several...)
+		return nil
+	}
+	return err
+}
+
+// collectionOf finds what a query asks; nil where that is not known, or has been told as a problem.
+func collectionOf(q *query.Query, definition func(string) (*service.Definition, error), errs *strictyaml.Errors) *service.Collection {
+	if definition == nil || q.Service == "" {
+		return nil
+	}
+	d, err := definition(q.Service)
+	if err != nil {
+		*errs = append(*errs, q.PlaceOf("service").Problem("%s", err))
+		return nil
+	}
+	if q.Collection == "" {
+		return nil
+	}
+	c, err := d.Collection(q.Collection)
+	if err != nil {
+		*errs = append(*errs, q.PlaceOf("collection").Problem("%s", err))
+		return nil
+	}
+	return c
 }

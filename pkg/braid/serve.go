@@ -68,7 +68,7 @@ func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
 		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(), Subscribed: l.telemetry.Subscribed,
 		Dashboard: dashboard.New(),
-	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName})
+	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName, Definition: l.engine.Definition})
 	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, log: cfg.Log}
 }
 

@@ -230,7 +230,8 @@ func (m *Query) NeedsQuota() bool {
 }
 
 // Interrupt makes the query interrupted because of stop, with completed results in all. Waiting is counted from the
-// first interruption since which nothing was completed, so that a service that stays away ends it.
+// first interruption since which nothing was completed, so that a service that stays away ends it. Where a chunk's error has ended so many
+// runs in a row that a query that would wait waits no more, the stop says that too, and what to do.
 func (m *Query) Interrupt(stop *Stop, completed int) {
 	if m.StuckSince.IsZero() || completed > m.StuckAt {
 		m.StuckSince, m.StuckAt, m.StuckRounds = stop.At, completed, 0
@@ -242,6 +243,23 @@ func (m *Query) Interrupt(stop *Stop, completed int) {
 		m.StuckRounds = 0
 	}
 	m.State, m.Stop = Interrupted, stop
+	if m.GaveUp() {
+		m.Stop = stop.givenUp()
+	}
+}
+
+// GaveUp tells whether a query that waits by itself waits no more for a chunk that its service has no answer to.
+func (m *Query) GaveUp() bool {
+	return m.State == Interrupted && m.WaitUpTo > 0 && m.StuckRounds >= MaxStuckRounds && m.Stop != nil && m.Stop.OfChunk()
+}
+
+// givenUp is the stop in the words of a query that waits no more.
+func (s *Stop) givenUp() *Stop {
+	told := *s
+	why := fmt.Sprintf("it waits no more by itself, for the last %d runs ended so without a chunk completed: ", MaxStuckRounds)
+	told.Reason = Text(why + s.Reason)
+	told.Hint = "resume the query when the service has been mended: only what is missing is asked for. Where it never answers this, run the query without what the chunk asks for"
+	return &told
 }
 
 func (s QueryState) check() error {

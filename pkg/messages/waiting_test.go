@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -70,5 +71,46 @@ func TestAServiceThatNamedATimeIsNotAskedBefore(t *testing.T) {
 		if got := q.ResumeAt().Sub(at); got != c.want {
 			t.Errorf("%s that named %s: goes on after %s, want %s", c.kind, c.named, got, c.want)
 		}
+	}
+}
+
+func TestAQueryThatWaitsNoMoreForAChunkSaysWhyAndWhatToDo(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	const reason, hint = "chunk 3 (site: s03) answers HTTP 500: oh; 3 of 4 chunks are complete", "a resume asks for it again"
+	after := func(waits time.Duration, status, rounds int, reason string) (*messages.Query, messages.Stop) {
+		q := &messages.Query{WaitUpTo: waits}
+		var stop messages.Stop
+		for i := range rounds {
+			stop = messages.Stop{Kind: string(messages.ServiceInterrupted), Status: status, Reason: reason, Hint: hint, At: at.Add(time.Duration(i) * time.Minute)}
+			q.Interrupt(&stop, 3)
+		}
+		return q, stop
+	}
+	for _, test := range []struct {
+		waits          time.Duration
+		status, rounds int
+		gaveUp         bool
+	}{
+		{24 * time.Hour, 500, messages.MaxStuckRounds - 1, false},
+		{24 * time.Hour, 500, messages.MaxStuckRounds, true},
+		{24 * time.Hour, 500, messages.MaxStuckRounds + 1, true}, // somebody has resumed it, and the record was not renewed
+		{24 * time.Hour, 503, messages.MaxStuckRounds, false},    // it is away
+		{0, 500, messages.MaxStuckRounds, false},                 // it never waited by itself
+	} {
+		q, given := after(test.waits, test.status, test.rounds, reason)
+		if given.Reason != reason || given.Hint != hint {
+			t.Errorf("%+v: what was given is %+v", test, given)
+		}
+		said := strings.HasPrefix(q.Stop.Reason, "it waits no more by itself, for the last 5 runs ended so without a chunk completed: chunk 3 ") && strings.HasSuffix(q.Stop.Reason, reason)
+		if q.GaveUp() != test.gaveUp || said != test.gaveUp || strings.HasPrefix(q.Stop.Hint, "resume the query when") != test.gaveUp {
+			t.Errorf("%+v: %+v", test, q.Stop)
+		}
+		if q.ResumesByItself() && q.GaveUp() {
+			t.Errorf("%+v: it says that it waits no more, and does", test)
+		}
+	}
+	long, _ := after(time.Hour, 500, messages.MaxStuckRounds, strings.Repeat("so it goes on ", 1000))
+	if got := long.Stop.Reason; !strings.HasPrefix(got, "it waits no more by itself") || got != messages.Text(got) {
+		t.Errorf("a long reason is %.200q …, %d bytes", got, len(got))
 	}
 }

@@ -171,6 +171,13 @@ func TestServicesAndWorkersShowWhatHoldsThemUp(t *testing.T) {
 	f.services = &messages.ServiceList{V: 1, Services: []*messages.ServiceView{
 		{V: 1, Name: "open-hydro", Title: "Open hydrology data", Collections: []string{"stages", "stations"}},
 		{
+			V: 1, Name: "usgs-ngwmn", Title: "National Ground-Water Monitoring Network", Collections: []string{"sites"}, Slots: 8,
+			Pools: []messages.QuotaStanding{
+				{Pool: "api-data-gov", Owner: "anonymous", Counts: "requests", Limit: 1000, Left: new(int64(0)), Window: 3600, Model: "rolling", Since: now.Add(-30 * time.Minute), Next: now.Add(30 * time.Minute), Updated: now},
+			},
+			Queries: []messages.ServiceQuery{{ID: "q3", Name: "water-levels", State: messages.Interrupted}},
+		},
+		{
 			V: 1, Name: "usgs-waterdata", Title: "USGS Water Data", URL: "https://api.waterdata.usgs.gov/ogcapi/v0", Docs: "https://api.waterdata.usgs.gov/docs",
 			Collections: []string{"daily", "continuous", "monitoring-locations"}, Slots: 16, Explicit: true, LeaseTTL: 8 * time.Second, Holders: holders,
 			Gate: &messages.Gate{V: 1, Service: "usgs-waterdata", Until: now.Add(37 * time.Minute), Status: 429, Reason: "the quota is used up", Worker: "gauge-1", At: now.Add(-time.Minute)},
@@ -193,6 +200,7 @@ func TestServicesAndWorkersShowWhatHoldsThemUp(t *testing.T) {
 	b.reads("closed, opens in 36 min")
 	b.reads("129 of 1,000 requests left, 100 held back")
 	b.reads("22 of the last 40 chunks failed")
+	b.sees("a service whose quota is used up is not open", `/paused by its quota until [0-9:]+ UTC \(in (29|30) min/.test(document.querySelector('[data-service="usgs-ngwmn"] .gate').innerText.replace(/\s+/g, " ")) && /open/.test(document.querySelector('[data-service="open-hydro"] .gate').innerText)`)
 	b.press("Who holds them")
 	b.reads("gauge-2")
 	b.shoot("services")

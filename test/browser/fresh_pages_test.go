@@ -125,7 +125,7 @@ func TestFailuresAreNamedUpToABound(t *testing.T) {
 		t.Errorf("%d are named", n)
 	}
 	b.fitsPhone("failures")
-	b.press("Retry")
+	b.press("Retry failed")
 	testkit.Until(t, "the failed ones are run again", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.posts) == 1 && f.posts[0] == "resume" })
 }
 

@@ -112,6 +112,19 @@ func TestThePlotsCanBeReadWithoutSeeingThem(t *testing.T) {
 	f.change(func() { f.series = series(30) })
 	f.tell("q1", func(s *messages.Status) { s.Progress.Completed = 61 })
 	b.sees("two plots", `document.querySelectorAll(".plot canvas").length === 2`)
+	b.sees("the legends tell the last values before anybody points", `(() => { const told = [...document.querySelectorAll(".u-legend")].map((l) => l.innerText.replace(/\s+/g, " ")); return /chunks ?14.5\/s ?requests ?29\/s/.test(told[0]) && /median ?129 ms ?95 % ?329 ms ?wait for a slot ?–/.test(told[1]) && [...document.querySelectorAll(".u-legend td")].every((v) => getComputedStyle(v).visibility === "visible"); })()`)
+	evaluate[bool](b, `(document.querySelector(".plots").scrollIntoView({block: "center"}), true)`)
+	over := evaluate[[2]float64](b, `(() => { const r = document.querySelector(".plot .u-over").getBoundingClientRect(); return [r.left + 2, r.top + r.height / 2]; })()`)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, over[0], over[1], nil)
+	b.sees("whoever points reads what is there", `/chunks ?0\/s ?requests ?0\/s/.test(document.querySelector(".u-legend").innerText.replace(/\s+/g, " "))`)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, 5, 5, nil)
+	b.sees("and the last values again after that", `/chunks ?14.5\/s/.test(document.querySelector(".u-legend").innerText.replace(/\s+/g, " "))`)
+	b.shoot("plots")
+	b.scheme("dark")
+	b.sees("the legends tell them in another theme", `/chunks ?14.5\/s/.test(document.querySelector(".u-legend").innerText.replace(/\s+/g, " "))`)
+	b.shoot("plots-dark")
+	b.scheme("light")
+	b.fitsPhone("plots")
 	b.sees("each says what it shows", `[...document.querySelectorAll(".plot-box")].every((p) => p.getAttribute("role") === "img") && /median 129 ms/.test(document.querySelectorAll(".plot-box")[1].getAttribute("aria-label"))`)
 	evaluate[bool](b, `(document.querySelector(".values summary").focus(), true)`)
 	b.keys(kb.Enter)
@@ -143,6 +156,48 @@ func TestTheTimeLeftIsThatOfTheCommandLine(t *testing.T) {
 		got := evaluate[string](b, `(() => { const pace = new eta.Pace(); let query, progress, at; for (const [second, seen, run] of `+c.seen+`) { at = second * 1000; query = {state: "running", run: run ?? 1, chunks: 100}; progress = seen; pace.add(query, seen, at); } return String(pace.left(query, progress, at)); })()`)
 		if got != c.want {
 			t.Errorf("%s: %s seconds, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestAServiceIsPausedByAPoolOfWhichNoAccountHasAUnit(t *testing.T) {
+	f := newFixture(t)
+	f.services = &messages.ServiceList{V: 1, Services: []*messages.ServiceView{}}
+	b := newTab(t, f.url)
+	b.open("#/services")
+	evaluate[bool](b, `(import("/assets/js/services.js").then((m) => { window.services = m; }), true)`)
+	b.sees("the rule is there", `window.services !== undefined`)
+	for name, c := range map[string]struct{ pools, want string }{ // seconds of the hour
+		"none":                         {`[]`, "null"},
+		"units are left":               {`[{pool: "a", limit: 10, left: 3}]`, "null"},
+		"none is left":                 {`[{pool: "a", limit: 10, left: 0, next: at(60)}]`, "a 60"},
+		"what is left is held back":    {`[{pool: "a", limit: 10, left: 2, hold_back: 2, next: at(60)}]`, "a 60"},
+		"by the service's own word":    {`[{pool: "a", limit: 10, left: 0, reset: at(90)}]`, "a 90"},
+		"until nobody knows when":      {`[{pool: "a", limit: 10, left: 0}]`, "a -"},
+		"of an unknown limit":          {`[{pool: "a", left: null, next: at(60)}]`, "a 60"},
+		"the pace is no pause":         {`[{pool: "a", limit: 10, left: 3, next: at(1)}]`, "null"},
+		"what is over":                 {`[{pool: "a", limit: 10, left: 3, next: at(-5)}]`, "null"},
+		"another account may":          {`[{pool: "a", limit: 10, left: 0, next: at(60)}, {pool: "a", limit: 10, left: 1}]`, "null"},
+		"the first account to return":  {`[{pool: "a", limit: 10, left: 0, next: at(60)}, {pool: "a", limit: 10, left: 0, next: at(30)}]`, "a 30"},
+		"the longest of several pools": {`[{pool: "a", limit: 10, left: 0, next: at(60)}, {pool: "b", limit: 10, left: 0, next: at(90)}, {pool: "c", limit: 9, left: 9}]`, "b 90"},
+	} {
+		got := evaluate[string](b, `(() => { const now = new Date(), at = (s) => new Date(now.getTime() + s * 1000).toISOString(), spent = services.spentPool(`+c.pools+`, now); return spent === null ? "null" : spent.pool + " " + (spent.until ? Math.round((spent.until - now) / 1000) : "-"); })()`)
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestAQueryThatTheServiceGaveNoAnswerToIsSettledAsTheCoordinatorSays(t *testing.T) {
+	f := newFixture(t)
+	b := newTab(t, f.url)
+	b.open("")
+	evaluate[bool](b, `(import("/assets/js/states.js").then((m) => { window.states = m; }), true)`)
+	b.sees("the rule is there", `window.states !== undefined`)
+	for rounds, want := range map[int]bool{messages.MaxStuckRounds - 1: true, messages.MaxStuckRounds: false} {
+		got := evaluate[bool](b, `states.resumesByItself({state: "interrupted", wait_up_to_ns: 3.6e12, stuck_rounds: `+strconv.Itoa(rounds)+`, stop: {kind: "service", at: new Date().toISOString()}})`)
+		if got != want {
+			t.Errorf("after %d rounds: it goes on by itself: %t", rounds, got)
 		}
 	}
 }

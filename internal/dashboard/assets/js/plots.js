@@ -21,6 +21,12 @@ const daily = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" 
 // timesOf names the ticks of the axis of time, which are so many seconds apart.
 const timesOf = (u, ticks, axis, space, apart) => ticks.map((at) => (apart >= 86400 ? daily : apart >= 60 ? rough : exact).format(new Date(at * 1000)));
 
+// restLegend lets the legend tell the last value of each line, as long as nobody points at another.
+function restLegend(u) {
+	if (!u || u.cursor.left >= 0) return;
+	u.setLegend({ idxs: u.data.map((list) => Math.max(0, list.findLastIndex((v) => v !== null && v !== undefined))) }, false);
+}
+
 // Plot draws lines over time. uPlot owns what is inside of the box.
 function Plot({ title, lines, data, unit, step, summary }) {
 	const box = useRef(null);
@@ -40,7 +46,9 @@ function Plot({ title, lines, data, unit, step, summary }) {
 				label: l.label, stroke: [style.first, style.second, style.third][i], width: 2, dash: l.dash, points: { show: data[0].length < 40, size: 5 }, spanGaps: true,
 				value: (u, v) => (v === null || v === undefined ? "–" : unit(v)),
 			}))],
+			hooks: { setCursor: [(u) => u.cursor.left < 0 && restLegend(u)] },
 		}, data, box.current);
+		restLegend(plot.current);
 		const observer = new ResizeObserver(() => plot.current?.setSize({ width: Math.max(200, box.current.clientWidth), height }));
 		observer.observe(box.current);
 		return () => {
@@ -49,7 +57,10 @@ function Plot({ title, lines, data, unit, step, summary }) {
 			plot.current = null;
 		};
 	}, [theme, lines.length, step]);
-	useLayoutEffect(() => plot.current?.setData(data), [data]);
+	useLayoutEffect(() => {
+		plot.current?.setData(data);
+		restLegend(plot.current);
+	}, [data]);
 	return html`<figure class="plot"><figcaption>${title} <span class="muted">${summary}</span></figcaption><div ref=${box} class="plot-box" role="img" aria-label=${`${title}: ${summary}`}></div></figure>`;
 }
 

@@ -60,26 +60,47 @@ function useQuery(id) {
 	return { ...state, pace: pace.current, again: useCallback(() => setRound((n) => n + 1), []) };
 }
 
+// choices says what Resume and Retry failed do with a query, in a line each, and which of them is the one to press first: null where there
+// is no choice. A retry is first where nothing else is missing, and where so much failed that a try of it all would cost.
+function choices(query, progress) {
+	const failed = progress?.failed ?? 0;
+	if (!stopped(query) || (failed === 0 && query.state !== "failed")) return null;
+	const others = Math.max(0, query.chunks - (progress?.completed ?? 0) - failed);
+	const these = failed === 1 ? "the chunk that failed" : failed > 1 ? `the ${count(failed)} chunks that failed` : "what failed";
+	return {
+		first: others === 0 || query.stop?.kind === "breaker" ? "retry" : "resume",
+		retry: `runs ${these}, and nothing else.`,
+		resume: others === 0 ? "runs all that has no result; here that is the same." : `runs all that has no result: ${these} and ${plural(others, "other")}.`,
+	};
+}
+
+function Choices({ of }) {
+	if (!of) return null;
+	const line = { retry: html`<li><strong>Retry failed</strong> ${of.retry}</li>`, resume: html`<li><strong>Resume</strong> ${of.resume}</li>` };
+	return html`<ul class="choices">${of.first === "retry" ? [line.retry, line.resume] : [line.resume, line.retry]}</ul>`;
+}
+
 // Why says why the query is not running, with the evidence, and when and how it goes on.
-function Why({ query, now, failed, act, onOpen }) {
+function Why({ query, progress, now, failed, act, onOpen }) {
 	const { stop } = query;
 	if (!stop || query.state === "complete" || query.state === "running") return null;
 	const at = resumeAt(query);
 	const itself = resumesByItself(query);
+	const chosen = choices(query, progress);
 	const evidence = [
 		stop.status ? `HTTP ${stop.status}` : "", stop.class && stop.kind === "failure" ? stop.class : "", stop.position ? `position ${stop.position}` : "",
 		stop.tripped ? `${stop.tripped.failed} of the last ${stop.tripped.ended} chunks failed, ${stop.tripped.alike} of them alike; the limit is ${stop.tripped.threshold} of ${stop.tripped.window}` : "",
 	].filter(Boolean);
 	if (failed.length > 0 && stop.kind === "failure") {
 		return html`<section class="box why ${query.state}" aria-labelledby="why-title"><h2 id="why-title">${failed.length > 1 ? `${count(failed.length)} chunks failed` : stopTitle(stop.kind)}</h2>
-			<${FailedList} list=${failed} onOpen=${onOpen} /><p class="buttons"><${Retry} act=${act} /></p>
+			<${FailedList} list=${failed} onOpen=${onOpen} /><${Choices} of=${chosen} />
 			<p class="muted">Everything that is complete is kept; none of it is asked for again.</p></section>`;
 	}
 	return html`<section class="box why ${query.state}" aria-labelledby="why-title"><h2 id="why-title">${stopTitle(stop.kind)}</h2>
 		<p>${stop.reason}</p>
 		${evidence.length > 0 && html`<p class="evidence">${evidence.join(" · ")}${stop.at && html` · <${Time} at=${stop.at} now=${now} />`}</p>`}
 		${at && html`<p class="next">${itself ? "It goes on by itself" : "It can go on"} <strong><${Countdown} to=${at} now=${now} over=${itself ? "any moment" : "now"} /></strong>, at <${Time} at=${at} now=${now} />. ${itself ? "You need not do anything." : "Resume it then."}</p>`}
-		${stop.hint && html`<p class="hint">${stop.hint}</p>`}
+		${stop.hint && html`<p class="hint">${stop.hint}</p>`}<${Choices} of=${chosen} />
 		<p class="muted">Everything that is complete is kept; none of it is asked for again.</p></section>`;
 }
 
@@ -118,16 +139,17 @@ function useActions(query, may, again) {
 
 // Retry stands where failed chunks are named.
 function Retry({ act }) {
-	return html`<button type="button" data-verb="retry-these" disabled=${act.busy !== "" || !act.allowed} title=${act.allowed ? "" : act.reason} onClick=${() => act.run("retry")}>${act.busy === "retry" ? "…" : "Retry"}</button>`;
+	return html`<button type="button" data-verb="retry-these" disabled=${act.busy !== "" || !act.allowed} title=${act.allowed ? "" : act.reason} onClick=${() => act.run("retry")}>${act.busy === "retry" ? "…" : "Retry failed"}</button>`;
 }
 
 function Actions({ status, act }) {
 	const { query, progress } = status;
 	const { asking, busy, error, said, run, ask, allowed, reason } = act;
+	const chosen = choices(query, progress);
 	const button = (verb, text, shown, primary = false) => shown && html`<button type="button" class=${verb === "remove" ? "danger" : primary ? "primary" : ""} disabled=${busy !== "" || !allowed} title=${allowed ? "" : reason}
 		data-verb=${verb} onClick=${() => (verb === "cancel" || verb === "remove" ? ask(verb) : run(verb))}>${busy === verb ? "…" : text}</button>`;
 	return html`<div class="buttons actions" role="group" aria-label="What can be done with the query">
-		${button("resume", "Resume", stopped(query), true)}${button("retry", "Retry failed", stopped(query) && (progress?.failed > 0 || query.state === "failed"))}
+		${chosen?.first === "retry" && button("retry", "Retry failed", true, true)}${button("resume", "Resume", stopped(query), chosen?.first !== "retry")}${chosen?.first === "resume" && button("retry", "Retry failed", true)}
 		${button("cancel", "Cancel", active(query.state) || resumesByItself(query))}${button("remove", "Remove", !active(query.state))}</div>
 		<span class="hidden" role="status">${said}</span>
 		${error && html`<${ErrorBox} error=${error.failed} doing=${verbs[error.verb].doing} />`}
@@ -204,7 +226,7 @@ export function Query({ id, chunk, may }) {
 		<p class="about">${query.service} · ${query.collection}${query.owner && html` · <span title="owner">${query.owner}${query.team && ` (${query.team})`}</span>`} · submitted <${Time} at=${query.created} now=${now} />${query.run > 1 && ` · run ${query.run}`} · <code class="id">${query.id}</code></p>
 		<${Announce} query=${query} />
 		<${ErrorBox} error=${told(error)} doing="keep the page up to date" />
-		<${Why} query=${query} now=${now} failed=${failed} act=${act} onOpen=${open} />
+		<${Why} query=${query} progress=${progress} now=${now} failed=${failed} act=${act} onOpen=${open} />
 		<${Numbers} status=${status} pace=${pace} now=${now} />
 		<${Grid} id=${query.id} chunks=${query.chunks} revision=${times} turn=${turn} onOpen=${open} />
 		${failed.length > 0 && !(stopped(query) && query.stop?.kind === "failure") && html`<section class="panel" aria-labelledby="failed-title"><div class="panel-title"><h2 id="failed-title">Failed chunks</h2>${stopped(query) && html`<span class="buttons small"><${Retry} act=${act} /></span>`}</div><${FailedList} list=${failed} onOpen=${open} /></section>`}

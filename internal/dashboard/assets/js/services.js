@@ -7,10 +7,33 @@ import { Command, Countdown, Empty, ErrorBox, Fact, Loading, QuotaBar, State, Ti
 const every = 2000;
 const mostHolders = 48;
 
-function Gate({ gate, now }) {
+// spentPool finds the pool of which no account has a unit to spend, the one that is so for longest, and when that ends; null: none is.
+// A time that is nearly there is the pace of requests, and no pause.
+export function spentPool(pools, now) {
+	const waits = new Map();
+	for (const p of pools) {
+		const named = [p.next, p.reset].filter(Boolean).map((at) => new Date(at)).find((at) => at > now);
+		const empty = p.limit > 0 && p.left <= (p.hold_back ?? 0);
+		const until = empty ? named ?? null : p.next && new Date(p.next) - now > 2000 ? new Date(p.next) : undefined;
+		if (!waits.has(p.pool)) waits.set(p.pool, []);
+		waits.get(p.pool).push(until);
+	}
+	let longest = null;
+	for (const [pool, list] of waits) {
+		if (list.includes(undefined)) continue; // an account of it may spend
+		const ends = list.filter(Boolean);
+		const until = ends.length > 0 ? new Date(Math.min(...ends)) : null;
+		if (!longest || (until && (!longest.until || until > longest.until))) longest = { pool, until };
+	}
+	return longest;
+}
+
+function Gate({ gate, pools, now }) {
 	const until = gate && new Date(gate.until);
-	if (!gate || until <= now) return html`<span class="gate open">● open</span>`;
-	return html`<span class="gate closed">‖ closed, opens <${Countdown} to=${until} now=${now} /></span>`;
+	if (gate && until > now) return html`<span class="gate closed">‖ closed, opens <${Countdown} to=${until} now=${now} /></span>`;
+	const spent = spentPool(pools, now);
+	if (!spent) return html`<span class="gate open">● open</span>`;
+	return html`<span class="gate closed" title=${`The gate is open, and nothing is left of ${spent.pool}.`}>‖ paused by its quota${spent.until && html` until <${Time} at=${spent.until} now=${now} /> (<${Countdown} to=${spent.until} now=${now} />)`}</span>`;
 }
 
 function Slots({ service, now }) {
@@ -38,7 +61,7 @@ function Service({ service, now }) {
 	const pools = service.pools ?? [];
 	const tripped = queries.filter((q) => q.tripped);
 	const id = `service-${service.name}`;
-	return html`<section class="panel service" aria-labelledby=${id} data-service=${service.name}><div class="panel-title"><h2 id=${id}>${service.name}</h2><${Gate} gate=${service.gate} now=${now} /></div>
+	return html`<section class="panel service" aria-labelledby=${id} data-service=${service.name}><div class="panel-title"><h2 id=${id}>${service.name}</h2><${Gate} gate=${service.gate} pools=${pools} now=${now} /></div>
 		<p class="about">${service.title}${service.unknown && html`<span class="warn">this coordinator has no definition of it</span>`}${service.docs && /^https?:/.test(service.docs) && html` · <a href=${service.docs} rel="noopener noreferrer" target="_blank">documentation</a>`}${service.url && html`<br /><code>${service.url}</code>`}</p>
 		${service.gate && new Date(service.gate.until) > now && html`<div class="box warning"><strong>${service.gate.status ? `HTTP ${service.gate.status}` : "Closed"}.</strong> <span>${service.gate.reason}</span> <small>met by ${service.gate.worker} at <${Time} at=${service.gate.at} now=${now} /></small></div>`}
 		${tripped.map((q) => html`<div class="box error"><strong>Breaker.</strong> <span><a href=${`#/queries/${encodeURIComponent(q.id)}`}>${q.name}</a>: ${count(q.tripped.failed)} of the last ${count(q.tripped.ended)} chunks failed, ${count(q.tripped.alike)} of them alike.</span></div>`)}

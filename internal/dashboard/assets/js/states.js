@@ -20,6 +20,7 @@ export const chunkStates = [
 export const chunkWord = (name) => chunkStates.find((s) => s.name === name)?.word ?? name;
 
 const serviceWait = 30_000;
+const mostStuckRounds = 5; // messages.MaxStuckRounds
 
 // resumeAt is when an interrupted query may go on, by the same rule as messages.Query.ResumeAt; null: waiting is not what it needs.
 export function resumeAt(query) {
@@ -35,7 +36,7 @@ export function resumeAt(query) {
 // resumesByItself is messages.Query.ResumesByItself.
 export function resumesByItself(query) {
 	const at = resumeAt(query);
-	if (!at || !(query.wait_up_to_ns > 0)) return false;
+	if (!at || !(query.wait_up_to_ns > 0) || (query.stuck_rounds ?? 0) >= mostStuckRounds) return false;
 	const since = new Date(query.stuck_since ?? query.stop.at);
 	return (at - since) * 1e6 <= query.wait_up_to_ns;
 }
