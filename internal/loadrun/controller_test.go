@@ -281,8 +281,8 @@ func TestLR_7_9_AFailedPreflightEndsTheRun(t *testing.T) {
 			}
 		})
 		h.checkCounts(s, c)
-		if s.Run.Ending != load.PreflightFailed || c.sent != 2 || !strings.Contains(s.Run.Reason, "chart 101: forbidden") {
-			t.Errorf("%d requests: %+v", c.sent, s.Run)
+		if s.Run.Ending != load.PreflightFailed || c.sent > 2 || !strings.Contains(s.Run.Reason, "chart 101: forbidden") {
+			t.Errorf("%d requests: %s, %s", c.sent, s.Run.Ending, s.Run.Reason)
 		}
 	})
 }
