@@ -68,6 +68,8 @@ type Executions interface {
 	TrackRun(ctx context.Context, run string, on RunTracker) error
 	// Execution reads the record of a number, the first that was stored; the error wraps messages.ErrNotFound.
 	Execution(ctx context.Context, run string, number int) (*load.Execution, error)
+	// SealRun keeps all further records of executions of a run from being stored. Once it has returned nil, none is stored any more.
+	SealRun(ctx context.Context, run string) error
 }
 
 // RunTracker is told of a run's records.

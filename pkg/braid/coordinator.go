@@ -50,13 +50,13 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCoordinator(b, cfg)
+	parts, err := newCoordination(b, cfg)
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
 	cfg.Telemetry.watch(b)
-	return &Local{engine: c, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir, telemetry: cfg.Telemetry, name: cfg.ID}, nil
+	return &Local{engine: parts.queries, desk: parts.desk, loads: parts.loads, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir, telemetry: cfg.Telemetry, name: cfg.ID}, nil
 }
 
 func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {

@@ -87,7 +87,7 @@ func (e *Embedded) connect(ctx context.Context) error {
 		return err
 	}
 	id := processID()
-	engine, err := newCoordinator(b, CoordinatorConfig{
+	parts, err := newCoordination(b, CoordinatorConfig{
 		ID:       id,
 		LeaseTTL: e.cfg.LeaseTTL, InFlight: e.cfg.InFlight, DefaultInFlight: e.cfg.DefaultInFlight, Definitions: e.cfg.Definitions, NamedAdapters: e.cfg.NamedAdapters,
 		ScratchDir: filepath.Join(e.cfg.Dir, "scratch"), Version: e.cfg.Version, Log: e.cfg.Log, Telemetry: e.cfg.Telemetry,
@@ -95,7 +95,10 @@ func (e *Embedded) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.Local = &Local{engine: engine, bus: b, assets: assets, log: e.cfg.Log, scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry, name: id}
+	e.Local = &Local{
+		engine: parts.queries, desk: parts.desk, loads: parts.loads, bus: b, assets: assets, log: e.cfg.Log,
+		scratchDir: filepath.Join(e.cfg.Dir, "scratch"), telemetry: e.cfg.Telemetry, name: id,
+	}
 	e.cfg.Telemetry.watch(b)
 	room := fetch.NewRoom(answerRoom)
 	for i := range e.cfg.Workers {
@@ -143,7 +146,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 		}
 		return work.Wait()
 	})
-	parts.Go(func() error { return e.engine.Run(leading) })
+	parts.Go(func() error { return e.lead(leading) })
 	return parts.Wait()
 }
 

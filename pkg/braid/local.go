@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/coordinator"
+	"github.com/braidhq/braid/internal/loadrun"
 	"github.com/braidhq/braid/internal/output"
 	"github.com/braidhq/braid/pkg/frame"
 	"github.com/braidhq/braid/pkg/messages"
@@ -50,6 +51,8 @@ type Coordinator interface {
 // Local is a Coordinator in this process. It is safe for concurrent use.
 type Local struct {
 	engine     *coordinator.Coordinator
+	desk       *loadrun.Desk
+	loads      *loadrun.Controller
 	bus        *bus.Bus
 	assets     bus.AssetConfig
 	log        *slog.Logger
@@ -67,7 +70,7 @@ func (l *Local) Run(ctx context.Context) error {
 	defer keeping.Wait()
 	defer stop()
 	keeping.Go(func() { l.keep(ctx) })
-	return l.engine.Run(ctx)
+	return l.lead(ctx)
 }
 
 // Submit plans a query, stores it and starts it.
@@ -148,7 +151,9 @@ func (l *Local) InterruptFull(ctx context.Context, id, reason string) error {
 
 // Park marks as interrupted what a process that has ended left running, so that nothing goes on without being asked for.
 // Only a process that has the store for itself may call it.
-func (l *Local) Park(ctx context.Context) error { return l.engine.Park(ctx) }
+func (l *Local) Park(ctx context.Context) error {
+	return errors.Join(l.engine.Park(ctx), l.parkLoads(ctx))
+}
 
 // Remove deletes a query that is not active, with all that was kept of it.
 func (l *Local) Remove(ctx context.Context, id string) error {

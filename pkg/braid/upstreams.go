@@ -19,7 +19,7 @@ type upstreams struct {
 	library      *service.Library
 	definition   func(ctx context.Context, digest string) ([]byte, error)
 	fetchers     fetchers // of the program that runs the worker
-	environments *environments
+	environments *environmentClients
 	connect      func(*service.Collection, *http.Transport) (service.Adapter, error)
 	transport    func(*service.Definition) *http.Transport
 	pools        pools

@@ -119,7 +119,7 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*engines, error) {
 	}
 	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
-	environments := newEnvironments(b, cfg, secrets)
+	environments := newEnvironmentClients(b, cfg, secrets)
 	ups := &upstreams{
 		environments: environments,
 		pools:        pools{secrets.Resolve, hostName(host)},

@@ -65,6 +65,12 @@ type Run struct {
 	Closed       time.Time      `json:"closed,omitzero"` // intake
 	Ended        time.Time      `json:"ended,omitzero"`
 	Updated      time.Time      `json:"updated"`
+
+	StageSince time.Time `json:"stage_since,omitzero"`   // when the stage began
+	StageFrom  int       `json:"stage_from,omitempty"`   // executions that had a record then
+	Verdict    Verdict   `json:"verdict,omitempty"`      // when it has ended
+	Key        string    `json:"key_sha256,omitempty"`   // of the key that it was started under
+	Asked      string    `json:"asked_sha256,omitempty"` // of what was asked under it
 }
 
 // Trip is what the breaker saw when it tripped (LR-7.6).

@@ -15,9 +15,9 @@ import (
 	"github.com/braidhq/braid/pkg/service"
 )
 
-// environments are the clients of a worker for dashboards, one for each pinned definition: load and ordinary queries use the same one, and with it the
+// environmentClients are the clients of a worker for dashboards, one for each pinned definition: load and ordinary queries use the same one, and with it the
 // same tokens and connections. It is safe for concurrent use.
-type environments struct {
+type environmentClients struct {
 	library    *service.Library
 	definition func(ctx context.Context, digest string) ([]byte, error)
 	config     superset.Config
@@ -27,8 +27,8 @@ type environments struct {
 	open map[string]*superset.Client
 }
 
-func newEnvironments(b *bus.Bus, cfg WorkerConfig, secrets fetch.CredentialSources) *environments {
-	return &environments{
+func newEnvironmentClients(b *bus.Bus, cfg WorkerConfig, secrets fetch.CredentialSources) *environmentClients {
+	return &environmentClients{
 		library: cfg.library, definition: b.Definition, inFlight: cfg.Concurrency, open: map[string]*superset.Client{},
 		config: superset.Config{
 			Credentials: secrets.Resolve, Tokens: b.Tokens(), Now: b.Now, Worker: cfg.ID, UserAgent: "braid/" + cfg.Version, ScratchDir: os.TempDir(),
@@ -38,7 +38,7 @@ func newEnvironments(b *bus.Bus, cfg WorkerConfig, secrets fetch.CredentialSourc
 }
 
 // Client is executor.Clients'.
-func (e *environments) Client(ctx context.Context, environment, digest string) (executor.Client, *load.Environment, error) {
+func (e *environmentClients) Client(ctx context.Context, environment, digest string) (executor.Client, *load.Environment, error) {
 	if c := e.have(digest); c != nil {
 		return e.told(c)
 	}
@@ -63,24 +63,24 @@ func (e *environments) Client(ctx context.Context, environment, digest string) (
 	return e.told(c)
 }
 
-func (*environments) told(c *superset.Client) (executor.Client, *load.Environment, error) {
+func (*environmentClients) told(c *superset.Client) (executor.Client, *load.Environment, error) {
 	environment := c.Environment()
 	return c, &environment, nil
 }
 
 // Serves is executor.Clients'.
-func (e *environments) Serves(_, adapter string) bool {
+func (e *environmentClients) Serves(_, adapter string) bool {
 	return adapter == "" || adapter == service.AdapterSuperset
 }
 
-func (e *environments) have(digest string) *superset.Client {
+func (e *environmentClients) have(digest string) *superset.Client {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open[digest]
 }
 
 // of gives the client of a definition that is open.
-func (e *environments) of(digest string, d *service.Definition) (*superset.Client, error) {
+func (e *environmentClients) of(digest string, d *service.Definition) (*superset.Client, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if c := e.open[digest]; c != nil {
