@@ -71,7 +71,7 @@ func (a *app) showPreview(w io.Writer, p *load.Preview) error {
 	page.excluded(p.Excluded)
 	page.line("sends", "%s, %s of them distinct", count(int64(p.Total), "request"), thousands(int64(p.Distinct)))
 	if repeats := p.Total - p.Distinct; repeats > 0 {
-		page.line("", "%s what an earlier one sends: their hits say nothing of the dashboard", plural(int64(repeats), "repeat")+" "+thousands(int64(repeats)))
+		page.line("", "%s what an earlier one sends: such hits say nothing of the dashboard", thousands(int64(repeats))+" "+map[bool]string{true: "repeats", false: "repeat"}[repeats == 1])
 	}
 	page.capacity(&p.Capacity)
 	if p.Gate.RewritesCache {

@@ -200,16 +200,25 @@ func excludedText(reason string) string {
 
 // dependents lists who else feels a run.
 func (p *sheet) dependents(label string, all []load.Dependent, what string) {
-	kinds := map[string]int64{}
-	for _, d := range all {
-		kinds[d.Kind]++
+	type thing struct {
+		kind string
+		id   int64
 	}
+	kinds, seen := map[string]int64{}, map[thing]bool{} // a report names each once for each dataset
+	for _, d := range all {
+		if !seen[thing{d.Kind, d.ID}] {
+			seen[thing{d.Kind, d.ID}] = true
+			kinds[d.Kind]++
+		}
+	}
+	clear(seen)
 	p.line(label, "%s and %s %s", count(kinds["dashboard"], "dashboard"), count(kinds["chart"], "chart"), what)
 	listed := 0
 	for _, d := range all {
-		if d.Kind != "dashboard" {
+		if d.Kind != "dashboard" || seen[thing{d.Kind, d.ID}] {
 			continue
 		}
+		seen[thing{d.Kind, d.ID}] = true
 		if listed++; listed > mostListed {
 			p.line("", "and %d more dashboards", kinds["dashboard"]-mostListed)
 			break
