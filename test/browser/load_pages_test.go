@@ -17,7 +17,7 @@ func slowly(median time.Duration) superset.Latency {
 func TestALoadRunFromItsProfileToAComparison(t *testing.T) {
 	s := newBoards(t, superset.Config{Seed: 7, Latency: slowly(60 * time.Millisecond)})
 	b := newTab(t, s.url)
-	b.allow("404") // nothing was looked up yet
+	b.allow("409") // nothing was looked up yet
 	b.open("#/load")
 	b.reads("There are no load runs yet")
 	b.apply(profileText("sales", "boards-dev", 12, "warm_up: 10\nthresholds:\n  - {metric: upstream_latency_ms.p95, cache: miss, max: 5000}\n  - {metric: upstream_latency_ms.p50, cache: hit, max: 0.001}\n"))

@@ -33,7 +33,7 @@ export function Progress({ completed, failed = 0, total, label, what = "chunks" 
 export const Share = ({ completed, total }) => html`<span class="share">${percent(completed, total)}</span>`;
 
 // Fact is one number with its name.
-export const Fact = ({ name, children, note }) => html`<div class="fact"><dt>${name}</dt><dd>${children}${note && html`<small>${note}</small>`}</dd></div>`;
+export const Fact = ({ name, children, note }) => html`<div class="fact"><dt>${name}</dt><dd>${children}${note && html` <small class="note">${note}</small>`}</dd></div>`;
 
 // ErrorBox tells in words what went wrong and what to do.
 export function ErrorBox({ error, doing, children }) {

@@ -21,7 +21,7 @@ function useLooked(path, revision) {
 		}
 	}, [path]);
 	useEffect(() => {
-		again();
+		if (path && revision) again();
 	}, [path, revision]);
 	return { ...state, again };
 }
@@ -162,7 +162,7 @@ export function LoadProfile({ id, may }) {
 	const { data: profile, error } = usePolled(profilePath(id), 5000);
 	const revision = profile?.revision;
 	const snapshot = useLooked(profilePath(id, "/snapshot"), revision);
-	const preview = useLooked(profilePath(id, "/preview"), revision);
+	const preview = useLooked(profilePath(id, "/preview"), snapshot.data && `${revision} ${snapshot.data.id}`); // of what was not looked up there is none
 	const approvals = usePolled(preview.data?.gate.approval ? "/v1/load/approvals" : null, 5000);
 	const [given, setGiven] = useState(null);
 	const [looking, setLooking] = useState({ busy: false, error: null });
@@ -176,7 +176,7 @@ export function LoadProfile({ id, may }) {
 		if (!error) return html`<h1>Load profile</h1><${Loading} what="Reading the profile" />`;
 		return error instanceof Refused && error.status === 404 ? html`<h1>No such profile</h1><${Empty} title=${`There is no load profile ${id}.`}><p><a href="#/load/profiles">Look at the profiles</a></p><//>` : html`<h1>Load profile</h1><${ErrorBox} error=${error} doing=${`show the profile ${id}`} />`;
 	}
-	const again = () => Promise.all([snapshot.again(), preview.again()]);
+	const again = async () => (await snapshot.again()) && preview.again();
 	const lookUp = async () => {
 		setLooking({ busy: true, error: null });
 		try {
