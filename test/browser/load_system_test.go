@@ -4,6 +4,7 @@ package browser
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/braidhq/braid/internal/simulator/superset"
 	"github.com/braidhq/braid/internal/testkit"
+	"github.com/braidhq/braid/pkg/access"
 	"github.com/braidhq/braid/pkg/braid"
 )
 
@@ -140,4 +142,31 @@ func (b *tab) choose(selector, value string) {
 	there := fmt.Sprintf(`[...(document.querySelector(%q)?.options ?? [])].some((o) => o.value === %q)`, selector, value)
 	b.sees(selector+" has "+value, there)
 	evaluate[bool](b, fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.value = %q; return s.dispatchEvent(new Event("change", {bubbles: true})); })()`, selector, value))
+}
+
+// asksForTokensOf serves anew, to those whose tokens it gives by their names.
+func (s *system) asksForTokensOf(entries ...access.Entry) (tokens map[string]string) {
+	s.t.Helper()
+	tokens = map[string]string{}
+	for i := range entries {
+		token, err := access.NewToken(rand.Reader)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if entries[i].SHA256, err = access.ParseToken(token); err != nil {
+			s.t.Fatal(err)
+		}
+		tokens[entries[i].Name] = token
+	}
+	roster, err := access.NewRoster(entries)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.tokens = filepath.Join(s.t.TempDir(), "tokens.yaml")
+	if err := os.WriteFile(s.tokens, roster.Encode(), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.stopServing()
+	s.serve("127.0.0.1:0")
+	return tokens
 }

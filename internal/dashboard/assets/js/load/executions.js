@@ -6,13 +6,14 @@ import { bytes, count, duration } from "../format.js";
 import { Empty, ErrorBox, Fact, Loading, Time, told } from "../parts.js";
 import { CacheState, inMs, nsInMs, Outcome, outcomes, runPage, runPath, words } from "./words.js";
 
-const pageSize = 50;
+const firstSize = 25;
+const pageSize = 100;
 
 export function Executions({ run, revision, turn, names, roles, onOpen }) {
 	const [filter, setFilter] = useState({ chart: "", role: "", outcome: "" });
 	const [more, setMore] = useState({ list: [], next: undefined, error: null, busy: false });
 	const query = Object.entries(filter).filter(([, v]) => v).map(([k, v]) => `&${k}=${encodeURIComponent(v)}`).join("");
-	const first = useRefreshed(runPath(run.id, `/executions?limit=${pageSize}${query}`), revision, { every: 3000, turn });
+	const first = useRefreshed(runPath(run.id, `/executions?limit=${firstSize}${query}`), revision, { every: 3000, turn });
 	const before = useRef(query);
 	useEffect(() => {
 		if (before.current !== query) setMore({ list: [], next: undefined, error: null, busy: false });

@@ -15,13 +15,15 @@ function latencies(points, percentile) {
 	return { there, lists: there.map((s) => points.map((p) => nsInMs(p.upstream_latency?.[s]?.[`${percentile}_ns`]))) };
 }
 
-export function OverTime({ series }) {
+// OverTime leaves out the last step of a run that goes on: it is not over, and would look like a fall.
+export function OverTime({ series, live }) {
 	const [percentile, setPercentile] = useState("p95");
 	const [open, setOpen] = useState(false);
-	const points = series?.points ?? [];
+	const all = series?.points ?? [];
+	const points = live && all.length > 2 ? all.slice(0, -1) : all;
 	const step = (series?.step_ns ?? 1e9) / 1e9;
 	const start = series ? new Date(series.from).getTime() / 1000 : 0;
-	const { times, there, lists } = useMemo(() => ({ times: points.map((p) => start + p.at_ns / 1e9), ...latencies(points, percentile) }), [series, percentile]);
+	const { times, there, lists } = useMemo(() => ({ times: points.map((p) => start + p.at_ns / 1e9), ...latencies(points, percentile) }), [series, percentile, live]);
 	if (points.length === 0) return null;
 	const failed = points.map((p) => (p.errors + p.timeouts) / step);
 	const done = points.map((p) => p.completed / step);

@@ -94,7 +94,7 @@ function Numbers({ run, progress: p, now }) {
 		<div class="big-progress"><${Progress} completed=${over - bad} failed=${bad} total=${run.total} label="Executions" what="executions" /><strong>${Math.floor((100 * over) / Math.max(1, run.total))} %</strong></div>
 		<dl class="facts"><${Fact} name="executions">${count(over)} <small>of ${count(run.total)}</small><//>
 			<${Fact} name="succeeded">${count(p.success)}<//><${Fact} name="failed">${bad > 0 ? html`<span class="bad">${count(bad)}</span>` : "0"}<//>
-			<${Fact} name="in flight">${count(p.in_flight)} <small>of ${count(running(run) ? run.slots : capacity.effective)}</small><${QuotaBar} left=${p.in_flight} limit=${capacity.effective} label="In flight of the run's capacity" plain /><//>
+			<${Fact} name="in flight">${count(p.in_flight)} <small>of ${count(running(run) ? run.slots : capacity.effective)}</small>${running(run) && html`<${QuotaBar} left=${p.in_flight} limit=${capacity.effective} label="In flight of the run's capacity" plain />`}<//>
 			<${Fact} name="capacity" note=${`bound by ${binding(capacity)}`}>${count(capacity.effective)}<//>
 			${stages > 0 && html`<${Fact} name="stage">${count(Math.min(run.stage + 1, stages))} <small>of ${count(stages)}</small><//>`}
 			<${Fact} name="requests sent">${count(p.requests_sent)}<//>${p.warm_up > 0 && html`<${Fact} name="warm-up">${count(p.warm_up)}<//>`}
@@ -176,7 +176,7 @@ export function LoadRun({ id, number, may }) {
 		${report.data && html`<${Thresholds} report=${report.data} names=${names} />`}
 		<${Diagnostics} list=${report.data?.diagnostics ?? progress.diagnostics} names=${names} />
 		<div class="halves"><${Outcomes} p=${progress} /><${Breaker} breaker=${progress.breaker ?? report.data?.breaker} rules=${run.profile.breaker} /></div>
-		<${OverTime} series=${series.data} />
+		<${OverTime} series=${series.data} live=${running(run)} />
 		<${Waits} summary=${progress.waits} recent=${running(run) ? progress.recent : null} />
 		<${ErrorBox} error=${told(report.error)} doing="read the report" />
 		${!report.data && !report.error && html`<${Loading} what="Reading what was recorded" />`}
