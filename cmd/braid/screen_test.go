@@ -409,7 +409,7 @@ func TestWrongFlagsOfAQueryAreToldByTheirNames(t *testing.T) {
 		"prefix alone":   {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01/..", "--prefix", "AB"), []string{"--prefix: belongs to --sites"}},
 		"file and value": {append(base, "--set", "gauge=@g.txt", "--set", "gauge=AB12", "--set", "time=../2020-01-01"), []string{"--set gauge: is given twice"}},
 		"zone":           {append(base, "--set", "gauge=AB12", "--set", "time=2020-01-01T08:00/2020-01-02T08:00", "--zone", "Nowhere"), []string{`--zone: there is no time zone "Nowhere"`}},
-		"no file":        {append(base, "--sites", "nowhere.csv:id", "--set", "time=2020-01-01/.."), []string{"--sites: read the values in nowhere.csv: stat nowhere.csv: no such file"}},
+		"no file":        {append(base, "--sites", "nowhere.csv:id", "--set", "time=2020-01-01/.."), []string{"--sites: read the values in nowhere.csv: open nowhere.csv: no such file"}},
 		"no sites":       {[]string{"plan", "--service", "rivers", "--collection", "gauges", "--sites", "g.txt"}, []string{"--sites: no parameter of gauges is one for sites; write --set NAME=@FILE, NAME being one of gauge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -454,7 +454,7 @@ func TestADefinitionsMistakesAreToldAllWithTheirLines(t *testing.T) {
 	d.write("wrong.yaml", strings.NewReplacer("limit: 100", "limt: 100", "pack: gauge", "pack: guage", "url_bytes: 400", "url_bytes: 4").Replace(string(file)))
 	got := d.run("services", "check", "wrong.yaml", "nowhere.yaml").mustExit(t, exitUsage).stderr
 	for _, want := range []string{
-		"nowhere.yaml: stat nowhere.yaml: no such file",
+		"nowhere.yaml: open nowhere.yaml: no such file",
 		`wrong.yaml:9: quotas.rivers.limt: unknown key; did you mean "limit"?`, "wrong.yaml:10: limits.url_bytes: 4 is out of bounds, want 64 to",
 		`the parameter "guage" is not declared; did you mean "gauge"?`, "problems\n",
 	} {

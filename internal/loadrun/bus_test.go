@@ -198,7 +198,9 @@ func TestLR_6_6_OnARealBusAnotherControllerGoesOn(t *testing.T) {
 	first := s.control("c1")
 	r := s.start(t.Context(), s.ready(t.Context(), wide("dev", func(p *load.Profile) { p.Arrival = &load.Arrival{PerSecond: 60, Patience: time.Minute} })))
 	testkit.Until(t, "a third is done", func() bool { return s.requests() > 100 })
-	first.Stop(t)
+	if err := first.Stop(t); err != nil {
+		t.Fatal(err)
+	}
 	s.control("c2")
 	status := s.ended(t.Context(), r.ID)
 	s.checkWhole(status)

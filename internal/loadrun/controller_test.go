@@ -1,6 +1,7 @@
 package loadrun_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (h *house) checkCounts(s *load.RunStatus, c *crew) *load.Report {
 		h.t.Fatal(err)
 	}
 	x, _ := json.Marshal(report)
-	if y, _ := json.Marshal(again); string(x) != string(y) {
+	if y, _ := json.Marshal(again); !bytes.Equal(x, y) {
 		h.t.Errorf("two reports of one run differ:\n%s\n%s", x, y)
 	}
 	return report
@@ -280,8 +281,8 @@ func TestLR_7_9_AFailedPreflightEndsTheRun(t *testing.T) {
 			}
 		})
 		h.checkCounts(s, c)
-		if s.Run.Ending != load.PreflightFailed || c.sent != 2 || !strings.Contains(s.Run.Reason, "chart 101: forbidden") {
-			t.Errorf("%d requests: %+v", c.sent, s.Run)
+		if s.Run.Ending != load.PreflightFailed || c.sent > 2 || !strings.Contains(s.Run.Reason, "chart 101: forbidden") {
+			t.Errorf("%d requests: %s, %s", c.sent, s.Run.Ending, s.Run.Reason)
 		}
 	})
 }
@@ -348,7 +349,7 @@ func TestWithAnArrivalRateExecutionsAreQueuedAtTheirTime(t *testing.T) {
 		s, c := h.play(wide("dev", func(p *load.Profile) {
 			p.Concurrency, p.Arrival = 10, &load.Arrival{PerSecond: 20, Patience: time.Second}
 		}), func(c *crew) {
-			c.begun = func(n int, at, want time.Time) {
+			c.begun = func(_ int, at, want time.Time) {
 				if want.IsZero() || at.Before(want) || at.Sub(want) > 200*time.Millisecond {
 					c.mu.Lock()
 					late++

@@ -13,7 +13,7 @@ import (
 )
 
 // refused checks that a start was refused by the gate, that nothing was sent, and that there is no run.
-func (h *house) refused(err error, kind string, errands int) *load.GateError {
+func (h *house) refused(err error, kind string, errands int) load.GateError {
 	h.t.Helper()
 	var gate *load.GateError
 	if !errors.As(err, &gate) || gate.Kind != kind {
@@ -26,7 +26,7 @@ func (h *house) refused(err error, kind string, errands int) *load.GateError {
 	if h.m.errands != errands {
 		h.t.Fatalf("%d requests by way of workers were sent by the start", h.m.errands-errands)
 	}
-	return gate
+	return *gate
 }
 
 func (h *house) approve(v *load.Preview, validFor time.Duration) *load.Approval {

@@ -15,12 +15,11 @@ const ackMargin = 15 * time.Second
 // course leads one run while it is prepared and runs. It is used by one goroutine.
 type course struct {
 	*account
-	walk    walk
-	checks  map[int]bool // of the preflight: whether the number has a record
-	left    int          // of these, those without one
-	failed  *load.Execution
-	stall   time.Duration // how long without news is too long
-	walking bool          // all is queued, as far as it is due
+	walk   walk
+	checks map[int]bool // of the preflight: whether the number has a record
+	left   int          // of these, those without one
+	failed *load.Execution
+	stall  time.Duration // how long without news is too long
 }
 
 // drive leads a run until its intake closes, or until somebody else changes the record. It begins by reading what is recorded: a beginning and a
@@ -53,9 +52,10 @@ func (d *course) loop(ctx context.Context, box <-chan seen, news <-chan any, los
 		}
 		var more <-chan struct{}
 		var due <-chan time.Time
-		if wait, any := d.nextDue(); any && wait <= 0 {
+		wait, have := d.nextDue()
+		if have && wait <= 0 {
 			more = ready
-		} else if any {
+		} else if have {
 			due = time.After(wait)
 		}
 		select {
@@ -132,12 +132,11 @@ func (d *course) stageOver() bool {
 // change writes the record. over: somebody else was faster, and what to do is decided anew.
 func (d *course) change(ctx context.Context, edit func(*load.Run)) (over bool, err error) {
 	before := d.at.revision
-	mine := false
-	next, err := d.c.save(ctx, d.at, func(r *load.Run) { edit(r) })
+	next, err := d.c.save(ctx, d.at, edit)
 	if err != nil {
 		return true, err
 	}
-	mine = next.run != nil && next.revision != before && next.run.State == load.Running
+	mine := next.run != nil && next.revision != before && next.run.State == load.Running
 	d.stands(next)
 	d.dirty = true
 	if mine {

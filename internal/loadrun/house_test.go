@@ -30,7 +30,6 @@ type house struct {
 	dependents   []load.Dependent
 	charts       int
 	ids          int
-	taken        string // of a look-up: when it was
 }
 
 var (
@@ -188,7 +187,6 @@ type crew struct {
 	rng    *rand.Rand
 	mu     sync.Mutex // guards rng and what follows
 	sent   int        // requests, as the service counts them
-	late   int        // requests that were sent after the intake had been closed
 	inHand int
 	most   int                          // in hand at a time
 	came   []int                        // numbers in the order in which they were taken

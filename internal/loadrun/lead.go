@@ -140,6 +140,9 @@ func (c *Controller) giveUp(ctx context.Context, s seen, cause error) (seen, err
 	if err := c.ports.Queue.PurgeRun(ctx, s.id); err != nil && !errors.Is(err, messages.ErrNotFound) {
 		return s, fmt.Errorf("take back what is queued: %w", err)
 	}
+	if err := c.ports.Executions.SealRun(ctx, s.id); err != nil && !errors.Is(err, messages.ErrNotFound) {
+		return s, fmt.Errorf("seal the records: %w", err)
+	}
 	next, err := c.save(ctx, s, func(r *load.Run) {
 		if r.Ending == "" {
 			r.Ending = load.Failed

@@ -122,6 +122,7 @@ func (m *memory) SaveProfile(_ context.Context, p *load.Profile, revision uint64
 func (m *memory) LoadProfile(_ context.Context, id string) (*load.Profile, uint64, error) {
 	return m.profiles.load(m, id)
 }
+
 func (m *memory) ListProfiles(context.Context) ([]*load.Profile, error) { return m.profiles.list(m) }
 
 func (m *memory) RemoveProfile(_ context.Context, id string, _ uint64) error {
@@ -189,6 +190,7 @@ func (m *memory) SaveApproval(_ context.Context, a *load.Approval, revision uint
 func (m *memory) LoadApproval(_ context.Context, id string) (*load.Approval, uint64, error) {
 	return m.approvals.load(m, id)
 }
+
 func (m *memory) ListApprovals(context.Context) ([]*load.Approval, error) { return m.approvals.list(m) }
 
 func (m *memory) SaveRunProgress(_ context.Context, p *load.Progress) error {

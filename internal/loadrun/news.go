@@ -69,9 +69,10 @@ func (a *account) reader(ctx context.Context) (news chan any, lost chan error, s
 		case <-ctx.Done():
 		}
 	}
+	executions, run := a.c.ports.Executions, a.at.id // a.at belongs to whoever uses the account
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		lost <- a.c.ports.Executions.TrackRun(ctx, a.at.id, RunTracker{
+		lost <- executions.TrackRun(ctx, run, RunTracker{
 			Admission: func(m *load.Admission, _ uint64) { tell(m) },
 			Execution: func(m *load.Execution, _ uint64, _ time.Time) { tell(m) },
 			Bad:       func(sequence uint64, err error) { tell(unreadable{sequence, err}) },

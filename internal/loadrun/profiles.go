@@ -1,6 +1,7 @@
 package loadrun
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ func same(a, b *load.Profile) bool {
 		return text
 	}
 	x, y := strip(*a), strip(*b)
-	return x != nil && string(x) == string(y)
+	return x != nil && bytes.Equal(x, y)
 }
 
 // check refuses a profile that can never run as the environment stands now.

@@ -123,6 +123,7 @@ func (d *Desk) start(ctx context.Context, by load.Actor, req load.StartRequest, 
 	}
 	if approval != nil {
 		if r.Approval, err = d.use(ctx, s, approval, taken, r.ID); err != nil {
+			d.discard(ctx, r)
 			return err
 		}
 	}
@@ -130,6 +131,16 @@ func (d *Desk) start(ctx context.Context, by load.Actor, req load.StartRequest, 
 		return fmt.Errorf("start: %w", err)
 	}
 	return nil
+}
+
+// discard removes what was stored for a run that does not come to be. Of a key's run nothing is: another start under the key may have made it.
+func (d *Desk) discard(ctx context.Context, r *load.Run) {
+	if r.Key != "" {
+		return
+	}
+	if err := d.ports.Records.RemoveRun(ctx, r.ID); err != nil {
+		d.log.Debug("the selection of a run that did not come to be is left behind", "run", r.ID, "error", err)
+	}
 }
 
 func (d *Desk) describe(r *load.Run, by load.Actor, s *standing) {

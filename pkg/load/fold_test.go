@@ -249,6 +249,16 @@ func TestLR_7_7_AnArmedBreakerShowsWhatItSees(t *testing.T) {
 	}
 }
 
+func TestTheRecentTimesAreThoseOfTheBreakersWindow(t *testing.T) {
+	f := folded(t, running(t, 60, func(r *load.Run) { r.Profile.Breaker.Window, r.Profile.Breaker.Minimum = 3, 3 }))
+	for i := range 8 {
+		f.Execution(success(i, 9, 80-10*i, load.Miss))
+	}
+	if p := f.Progress(moment(0)); p.Recent.Upstream.Samples != 3 || *p.Recent.Upstream.P99 != 30*time.Millisecond || *p.Recent.Upstream.P50 != 20*time.Millisecond {
+		t.Errorf("%+v", p.Recent.Upstream)
+	}
+}
+
 func hasDiagnostic(all []load.Diagnostic, code string, count int) bool {
 	return slices.ContainsFunc(all, func(d load.Diagnostic) bool { return d.Code == code && d.Count == count && d.Text != "" })
 }
@@ -327,6 +337,24 @@ func TestLR_11_1_TheCountsOfARunThatHasEndedComeToItsTotal(t *testing.T) {
 			t.Errorf("the groups have %d of %d", sum, report.Overall.Recorded)
 		}
 	})
+}
+
+func TestWhileARunDrainsWhatIsInFlightMayStillEnd(t *testing.T) {
+	r := running(t, 10, nil)
+	f := folded(t, r, success(0, 9, 10, load.Miss))
+	f.Admission(&load.Admission{Number: 1, Attempt: 1})
+	if p := f.Progress(moment(0)); p.NotDispatched != 0 || p.InFlight != 1 {
+		t.Errorf("%+v", p)
+	}
+	r.State = load.Draining
+	f.Follow(r)
+	if p := f.Progress(moment(0)); p.NotDispatched != 8 || p.InFlight != 1 {
+		t.Errorf("%+v", p)
+	}
+	f.Execution(success(1, 9, 10, load.Miss))
+	if r := f.Report(); r.NotDispatched != 8 || r.InFlight != 0 || r.Verdict != load.NotYetOver {
+		t.Errorf("%+v", r)
+	}
 }
 
 func TestLR_3_8_PercentilesAreByChartRoleAndCacheStateAndSayWhatTheyMix(t *testing.T) {

@@ -187,6 +187,7 @@ func TestADifferenceCountsAboveBothFloorsOfNoise(t *testing.T) {
 		{150, 112, 100, load.Faster, "0.893"},
 		{150, 1000, 1100, load.Same, "1.100"},
 		{150, 1000, 1101, load.Slower, "1.101"},
+		{150, 50, 60, load.Same, "1.200"},
 		{150, 5, 14, load.Same, "2.800"}, // below the absolute floor
 		{19, 5, 500, load.TooFew, "100.000"},
 		{20, 5, 500, load.Slower, "100.000"},

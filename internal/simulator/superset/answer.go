@@ -57,10 +57,10 @@ func (x *exchange) writeResults(q *inquiry, results []*result) {
 	x.compress()
 	x.WriteHeader(http.StatusOK)
 	fault := x.fault.fault
-	switch fault.Action {
-	case ResultLength:
+	if fault.Action == ResultLength {
 		results = resized(results, fault.Length)
-	case WrongJSON:
+	}
+	if fault.Action == WrongJSON {
 		defer func() { x.spoilEnd(first(fault.Message, `, "result": [}`)) }()
 	}
 	d := &dialect{out: bufio.NewWriterSize(x, pieceBytes)}

@@ -86,7 +86,7 @@ func TestEveryRequestIsAJobWhereTheFeatureIsOn(t *testing.T) {
 				t.Fatalf("ended as %s, %s, by %v", status, url, seen)
 			}
 			object := r.send("GET", url, who, "").fields(t)[0]
-			if got := cacheFields(object); got != (seenFields(`"2026-09-01T10:00:00"`)) {
+			if got := cacheFields(object); got != seenFields(`"2026-09-01T10:00:00"`) {
 				t.Errorf("read back: %+v", got)
 			}
 			// What is cached is answered at once.
@@ -96,6 +96,9 @@ func TestEveryRequestIsAJobWhereTheFeatureIsOn(t *testing.T) {
 			// Force is executed inline.
 			if got := cacheFields(r.ask(who, 101, `{"force": true}`).fields(t)[0]); got.isCached != "null" {
 				t.Errorf("forced: %+v", got)
+			}
+			if got := cacheFields(r.ask(who, 102, `{"force": true}`).fields(t)[0]); got.isCached != "null" {
+				t.Errorf("forced, never asked before: %+v", got)
 			}
 			// So is what is not full JSON.
 			if a := r.ask(who, 104, `{"result_type": "results"}`); a.status != http.StatusOK {

@@ -102,6 +102,7 @@ func TestRefreshGivesAnAccessToken(t *testing.T) {
 	r := start(t, superset.Config{})
 	access, refresh := r.tokens("alpha")
 	r.Advance(time.Hour)
+	r.RevokeTokens("alpha") // not this one
 	a := r.send("POST", "/api/v1/security/refresh", bearer(refresh), "")
 	var out struct {
 		Access string `json:"access_token"`
@@ -241,7 +242,17 @@ func TestCSRF(t *testing.T) {
 			}
 		})
 	}
-	r := start(t, superset.Config{})
+	r := start(t, superset.Config{Profile: superset.V6, CSRFChartData: true})
+	who := r.login("alpha")
+	who.Set("X-Csrftoken", r.csrf(who))
+	if err := r.Update(func(c *superset.Config) { c.Async = true }); err != nil {
+		t.Fatal(err)
+	}
+	r.send("GET", "/api/v1/chart/101", who, "") // the session gets a channel
+	if a := r.ask(who, 101, ""); a.status != http.StatusAccepted {
+		t.Errorf("after the session was changed: %d %s", a.status, a.body)
+	}
+	r = start(t, superset.Config{})
 	if a := r.ask(r.login("alpha"), 101, ""); a.status != http.StatusOK {
 		t.Errorf("chart/data is exempt unless told otherwise: %d", a.status)
 	}

@@ -53,8 +53,11 @@ func TestCacheBehavesLikeTheRelease(t *testing.T) {
 		{"too large a value", superset.Config{Profile: superset.V4, Cache: superset.CacheOversize, CacheValueBytes: 100}, plain, "", "{}", later, seen{"null", "null", "86400", ""}, "miss"},
 		{"a small one", superset.Config{Profile: superset.V4, Cache: superset.CacheOversize}, plain, "", "{}", later, seen{"true", stamp, "86400", ""}, "hit"},
 		{
-			"dev queries again what was stored without filter columns", superset.Config{CacheForgets: true}, plain, "", "{}", later,
-			seen{"true", stamp, "86400", `"2026-09-01T10:01:00+00:00"`}, "miss",
+			"dev queries again what was stored without filter columns",
+			superset.Config{CacheForgets: true},
+			plain, "", "{}", later,
+			seen{"true", stamp, "86400", `"2026-09-01T10:01:00+00:00"`},
+			"miss",
 		},
 		{"v6 does not", superset.Config{Profile: superset.V6, CacheForgets: true}, plain, "", "{}", later, seen{"true", stamp, "86400", ""}, "hit"},
 	} {
@@ -160,5 +163,25 @@ func TestForcedWritesAndCacheAreObserved(t *testing.T) {
 	last := stats.Log[len(stats.Log)-1]
 	if !last.Force || last.Chart != 103 || last.Dashboard != superset.SalesDashboard || last.Identity != "admin" || last.PayloadHash == "" {
 		t.Errorf("log: %+v", last)
+	}
+}
+
+func TestEditingADatasetChangesItsKeys(t *testing.T) {
+	t.Parallel()
+	r := start(t, superset.Config{})
+	who := r.login("alpha")
+	r.ask(who, 101, "")
+	edited := superset.DefaultWorld()
+	edited.Datasets[0].ChangedOn = "2026-09-01T09:59:00"
+	if err := r.SetWorld(edited); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.ask(who, 101, "").fields(t)[0]; string(got["is_cached"]) != "null" {
+		t.Errorf("is_cached is %s", got["is_cached"])
+	}
+	edited = superset.DefaultWorld()
+	edited.Dashboards[0].Tabs[0].Charts[0] = 999
+	if err := r.SetWorld(edited); err == nil {
+		t.Error("a world with a chart that is not there was taken")
 	}
 }

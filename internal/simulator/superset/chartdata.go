@@ -14,12 +14,11 @@ func (x *exchange) chartData() {
 	if !x.need(CanReadChart) || (x.st.config.CSRFChartData && !x.csrfHolds(x.r.Header.Get("X-CSRFToken"))) {
 		return
 	}
-	c, err := readChartRequest(x.body)
-	if err != nil {
-		x.fail(http.StatusBadRequest, message("%s", err.Error()))
+	if x.badly != nil {
+		x.fail(http.StatusBadRequest, message("%s", x.badly.Error()))
 		return
 	}
-	x.answerChart(c)
+	x.answerChart(x.chart)
 }
 
 // getChartData is GET /api/v1/chart/<id>/data/: the stored query context.

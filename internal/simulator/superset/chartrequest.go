@@ -13,6 +13,7 @@ import (
 const (
 	maxQueries = 100
 	maxFilters = 1000
+	maxColumns = 1000 // and metrics
 )
 
 // chartRequest is the body of POST /api/v1/chart/data.
@@ -62,7 +63,7 @@ type clause struct {
 	Val json.RawMessage `json:"val"`
 }
 
-func (c clause) column() string { return label(c.Col) }
+func (f clause) column() string { return label(f.Col) }
 
 // label is the name of a column or metric: its text, or the label of one made for the occasion.
 func label(raw json.RawMessage) string {
@@ -105,7 +106,7 @@ func operators() []string {
 // readChartRequest reads a body. Its error is the message of a 400.
 func readChartRequest(body []byte) (*chartRequest, error) {
 	if !json.Valid(body) || len(bytes.TrimSpace(body)) == 0 {
-		return nil, fmt.Errorf("Request is not JSON") //nolint:revive,staticcheck // the real server's words
+		return nil, fmt.Errorf("Request is not JSON")
 	}
 	var c chartRequest
 	if err := json.Unmarshal(body, &c); err != nil {
@@ -141,7 +142,7 @@ func readChartRequest(body []byte) (*chartRequest, error) {
 }
 
 func incorrect(format string, args ...any) error {
-	return fmt.Errorf("Request is incorrect: "+format, args...) //nolint:revive,staticcheck // the real server's words
+	return fmt.Errorf("Request is incorrect: "+format, args...)
 }
 
 func readQuery(raw json.RawMessage) (*query, error) {
@@ -154,6 +155,9 @@ func readQuery(raw json.RawMessage) (*query, error) {
 	}
 	if len(q.Filters) > maxFilters {
 		return nil, fmt.Errorf("{'filters': ['Longer than maximum length %d.']}", maxFilters)
+	}
+	if len(q.Columns)+len(q.Groupby)+len(q.Metrics) > maxColumns {
+		return nil, fmt.Errorf("{'columns': ['Longer than maximum length %d.']}", maxColumns)
 	}
 	for _, f := range q.Filters {
 		if !slices.Contains(operators(), strings.ToUpper(f.Op)) {

@@ -20,7 +20,7 @@ func newDatabase(slots int) *database { return &database{slots: slots} }
 // take waits for a slot. Its error is the context's.
 func (d *database) take(ctx context.Context) error {
 	d.mu.Lock()
-	if len(d.waiting) == 0 && (d.slots == 0 || d.busy < d.slots) {
+	if d.slots == 0 || d.busy < d.slots { // then nobody waits
 		d.begin()
 		d.mu.Unlock()
 		return nil

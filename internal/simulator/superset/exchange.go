@@ -25,7 +25,8 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	body   []byte
-	chart  *chartRequest // of chart/data; nil: cannot be read
+	chart  *chartRequest // of chart/data; nil: cannot be read at all
+	badly  error         // why it is no good request
 	caller *caller
 	denied *refusal // why there is no caller
 	fault  draw
@@ -61,7 +62,7 @@ func (s *Server) arrive(w http.ResponseWriter, r *http.Request, route string) *e
 	}
 	x.caller, x.denied = x.identify()
 	if route == ChartData {
-		x.chart, _ = readChartRequest(x.body)
+		x.chart, x.badly = readChartRequest(x.body)
 	}
 	s.seen.known(x.record, func(record *Request) {
 		if c := x.caller; c != nil {

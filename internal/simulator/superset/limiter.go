@@ -96,8 +96,12 @@ func (f *stills) pass(x *exchange) bool {
 // hold waits to the end of a standstill, and tells whether anybody still waits for the answer.
 func (x *exchange) hold() bool {
 	f := &x.s.stills
-	f.mu.Lock()
-	until := f.until
-	f.mu.Unlock()
-	return x.wait(until - x.s.since())
+	for {
+		f.mu.Lock()
+		rest := f.until - x.s.since()
+		f.mu.Unlock()
+		if !x.wait(rest) || rest <= 0 {
+			return rest <= 0 && x.lifetime().Err() == nil
+		}
+	}
 }

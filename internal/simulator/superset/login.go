@@ -124,7 +124,8 @@ func (x *exchange) csrfToken() {
 
 // csrfHolds checks the token of a request that is not exempt, and answers if it does not hold.
 func (x *exchange) csrfHolds(token string) bool {
-	session, why := x.session(), ""
+	var why string
+	session := x.session()
 	switch {
 	case token == "":
 		why = "The CSRF token is missing."

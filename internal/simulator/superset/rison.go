@@ -22,9 +22,10 @@ func readPaging(q string) (paging, error) {
 	if q == "" {
 		return p, nil
 	}
-	inner, ok := strings.CutPrefix(q, "(")
-	if inner, ok = strings.CutSuffix(inner, ")"); !ok || !strings.HasPrefix(q, "(") {
-		return p, fmt.Errorf("Not a valid rison/json argument") //nolint:revive,staticcheck // the real server's words
+	inner, opened := strings.CutPrefix(q, "(")
+	inner, closed := strings.CutSuffix(inner, ")")
+	if !opened || !closed {
+		return p, fmt.Errorf("Not a valid rison/json argument") //nolint:staticcheck // the real server's words
 	}
 	for part := range strings.SplitSeq(inner, ",") {
 		name, value, ok := strings.Cut(part, ":")
@@ -44,14 +45,14 @@ func readPaging(q string) (paging, error) {
 			err = fmt.Errorf("the fake does not know %s", name)
 		}
 		if err != nil {
-			return p, fmt.Errorf("Not a valid rison/json argument: %w", err) //nolint:revive,staticcheck // likewise
+			return p, fmt.Errorf("Not a valid rison/json argument: %w", err) //nolint:staticcheck // likewise
 		}
 	}
 	if p.size <= 0 || p.size > pageCap {
 		p.size = pageCap
 	}
 	if p.page < 0 || p.page > 1_000_000 {
-		return p, fmt.Errorf("Not a valid rison/json argument: page") //nolint:revive,staticcheck // likewise
+		return p, fmt.Errorf("Not a valid rison/json argument: page") //nolint:staticcheck // likewise
 	}
 	return p, nil
 }

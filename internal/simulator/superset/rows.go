@@ -26,7 +26,11 @@ type outColumn struct {
 	kind   int
 	values []string // nil: 0 to count
 	count  int
+	stride int // rows from one value to the next
 }
+
+// maxProduct is where numbers of combinations end.
+const maxProduct = 1 << 36
 
 // rowset is the result of a query: not the rows but what they are made of, so that a million of them are no more than ten.
 type rowset struct {
@@ -54,16 +58,8 @@ func (r *rowset) appendRow(p []byte, i int) []byte {
 	}
 	i += r.skip
 	p = append(p, '{')
-	rest := i
-	// The last column is the fastest: find its digits from behind, without a slice for each row.
-	product := 1
-	for _, c := range r.columns {
-		product *= max(1, c.count)
-	}
 	for n, c := range r.columns {
-		product /= max(1, c.count)
-		digit := rest / max(1, product)
-		rest %= max(1, product)
+		digit := i / c.stride % c.count
 		if n > 0 {
 			p = append(p, ", "...)
 		}
@@ -71,7 +67,7 @@ func (r *rowset) appendRow(p []byte, i int) []byte {
 		if c.values == nil {
 			p = strconv.AppendInt(p, int64(digit), 10)
 		} else {
-			p = append(p, c.values[digit%len(c.values)]...)
+			p = append(p, c.values[digit]...)
 		}
 	}
 	for n, name := range r.metrics {
@@ -154,8 +150,13 @@ func (s *state) execute(set *Dataset, q *query, clauses []string, now time.Time,
 		}
 		words = append(words, "column", out.name)
 		r.columns = append(r.columns, out)
-		if product *= out.count; product > 1<<40 {
-			product = 1 << 40
+	}
+	for n := len(r.columns) - 1; n >= 0; n-- { // the last column is the fastest
+		r.columns[n].stride = product
+		product = min(product*r.columns[n].count, maxProduct)
+		if r.columns[n].count == 0 {
+			product = 0
+			break
 		}
 	}
 	for _, raw := range q.Metrics {

@@ -3,6 +3,7 @@ package superset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -116,12 +117,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, pattern := s.mux.Handler(r)
 	x := s.arrive(w, r, s.routes[pattern])
 	defer x.leave() // where a fault ends the connection
-	if !x.pass() {
-		x.finish()
+	if !x.pass() {  //nolint:contextcheck // the exchange holds its request, and an orphan outlives it
+		x.finish() //nolint:contextcheck // the exchange holds its request, and an orphan outlives it
 		return
 	}
 	s.mux.ServeHTTP(x, r)
-	x.finish()
+	x.finish() //nolint:contextcheck // the exchange holds its request, and an orphan outlives it
 }
 
 // Now is the time by the server's clock, in UTC.
@@ -159,6 +160,19 @@ func (s *Server) Update(change func(*Config)) error {
 	return nil
 }
 
+// SetWorld replaces what the server knows, such as a DefaultWorld with a dataset edited. Tokens of identities that are still there go on.
+func (s *Server) SetWorld(w *World) error {
+	if err := w.validate(); err != nil {
+		return fmt.Errorf("change the fake Superset's world: %w", err)
+	}
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	next := *s.state.Load()
+	next.world, next.config.World = w, w
+	s.state.Store(&next)
+	return nil
+}
+
 // SetFaults replaces the fault plan.
 func (s *Server) SetFaults(faults ...Fault) error {
 	return s.Update(func(c *Config) { c.Faults = faults })
@@ -190,9 +204,7 @@ func (s *Server) SetDependents(dataset int64, d *Dependents) {
 	defer s.updating.Unlock()
 	next := *s.state.Load()
 	dependents := map[int64]Dependents{}
-	for id, others := range next.dependents {
-		dependents[id] = others
-	}
+	maps.Copy(dependents, next.dependents)
 	delete(dependents, dataset)
 	if d != nil {
 		dependents[dataset] = *d

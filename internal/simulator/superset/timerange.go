@@ -17,14 +17,14 @@ func resolve(text string, now time.Time) (interval, error) {
 	if text == "" || strings.EqualFold(text, "No filter") {
 		return interval{}, nil
 	}
-	if since, until, ok := strings.Cut(text, " : "); ok {
+	if since, until, ok := strings.Cut(" "+text+" ", " : "); ok {
 		from, err := moment(since, now, today)
 		if err != nil {
 			return interval{}, err
 		}
 		to, err := moment(until, now, today)
 		if err == nil && !from.IsZero() && !to.IsZero() && from.After(to) {
-			err = fmt.Errorf("From date cannot be larger than to date") //nolint:revive,staticcheck // the real server's words
+			err = fmt.Errorf("From date cannot be larger than to date") //nolint:staticcheck // the real server's words
 		}
 		return interval{from, to}, err
 	}
@@ -53,7 +53,7 @@ func unless(ok bool, text string) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("Cannot parse time string [%s]", text) //nolint:revive,staticcheck // the real server's words
+	return fmt.Errorf("Cannot parse time string [%s]", text) //nolint:staticcheck // the real server's words
 }
 
 // back goes n units back from a day.

@@ -27,10 +27,10 @@ const refreshTTL = 30 * 24 * time.Hour
 
 // Why a token is refused, in the words of the server.
 var (
-	errExpired  = errors.New("Token has expired")             //nolint:revive,staticcheck // the real server's words
-	errRevoked  = errors.New("Token has been revoked")        //nolint:revive,staticcheck // likewise
-	errSegments = errors.New("Not enough segments")           //nolint:revive,staticcheck // likewise
-	errVerify   = errors.New("Signature verification failed") //nolint:revive,staticcheck // likewise
+	errExpired  = errors.New("Token has expired")             //nolint:staticcheck // the real server's words
+	errRevoked  = errors.New("Token has been revoked")        //nolint:staticcheck // likewise
+	errSegments = errors.New("Not enough segments")           //nolint:staticcheck // likewise
+	errVerify   = errors.New("Signature verification failed") //nolint:staticcheck // likewise
 )
 
 // claims are what a token or a signed cookie says.

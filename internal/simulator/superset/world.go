@@ -140,21 +140,27 @@ func (d *Dashboard) charts() []int64 {
 func (w *World) role(name string) *Role {
 	return find(w.Roles, func(r *Role) bool { return r.Name == name })
 }
+
 func (w *World) dataset(id int64) *Dataset {
 	return find(w.Datasets, func(d *Dataset) bool { return d.ID == id })
 }
+
 func (w *World) chart(id int64) *Chart {
 	return find(w.Charts, func(c *Chart) bool { return c.ID == id })
 }
+
 func (w *World) dashboard(id int64) *Dashboard {
 	return find(w.Dashboards, func(d *Dashboard) bool { return d.ID == id })
 }
+
 func (w *World) identity(name string) *Identity {
 	return find(w.Identities, func(i *Identity) bool { return i.Username == name })
 }
+
 func (w *World) identityByID(id int64) *Identity {
 	return find(w.Identities, func(i *Identity) bool { return i.ID == id })
 }
+
 func (w *World) embedded(uuid string) *Dashboard {
 	return find(w.Dashboards, func(d *Dashboard) bool { return d.Embedded != "" && d.Embedded == uuid })
 }
