@@ -15,9 +15,10 @@ import (
 )
 
 const loadExitHelp = `Exit codes:
-  0    done; of a run: it ended by itself and keeps its thresholds, if it has any
+  0    done; a run has ended by itself and keeps its thresholds
   2    wrong use, or the gate stayed shut; nothing was sent
-  3    the run tripped, failed, was stopped or misses a threshold; two runs cannot be compared
+  3    the run tripped, failed, was stopped or misses a threshold, or two runs
+       cannot be compared
   4    credentials or a permission are missing
   130  interrupted; a run on a server goes on`
 

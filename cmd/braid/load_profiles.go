@@ -236,7 +236,7 @@ func (a *app) loadApproveCommand() *cobra.Command {
 depends on its data. It is used up by one run, and void as soon as one of them changes. It needs the permission load:prod.
 
 ` + loadExitHelp,
-		Example: `  braid load approve sales --gate be4f0a63… --reason "capacity test of release 7"`,
+		Example: `  braid load approve sales --gate be4f0a63… --reason release-7`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(reason) == "" {
 				return usage("--reason is missing: say why load is put on PROD")
