@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/braidhq/braid/internal/ledger"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/strictyaml"
 )
@@ -113,6 +114,9 @@ func (a *app) settings(cmd *cobra.Command) ([]setting, error) {
 	if strings.TrimSpace(a.getenv(tokenVariable)) != "" {
 		all = append(all, setting{Name: "token", Value: notShown, Origin: settings.FromEnv, Source: tokenVariable, Variable: tokenVariable})
 	}
+	if strings.TrimSpace(a.getenv(ledger.Variable)) != "" {
+		all = append(all, setting{Name: "ledger_url", Value: notShown, Origin: settings.FromEnv, Source: ledger.Variable, Variable: ledger.Variable, Commands: []string{"up", "ledger"}})
+	}
 	slices.SortStableFunc(all, func(x, y setting) int { return strings.Compare(x.Name, y.Name) })
 	return all, failed
 }
@@ -146,6 +150,9 @@ func (a *app) withSetting(all []setting, c *cobra.Command, flag *pflag.Flag, ori
 		s.Source = file.Name
 	case s.Origin == settings.FromFlag:
 		s.Source = "--" + flag.Name
+	}
+	if flag.Name == "ledger" && ledger.HoldsPassword(s.Value) {
+		s.Value = notShown // it is refused where it is used
 	}
 	if !c.HasParent() {
 		return append(all, s)

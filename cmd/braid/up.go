@@ -28,6 +28,7 @@ type up struct {
 	health string // host:port of health and metrics; empty: beside the API alone
 	otlp   string // where traces go
 	ratio  float64
+	ledger ledgerFlags
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -80,6 +81,7 @@ func (u *up) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&u.api.MetricsOpen, "metrics-open", false, "let everybody read /metrics, even when there are tokens")
 	flags.BoolVar(&u.api.AllowUnauthenticated, "allow-unauthenticated", false, "let other machines reach the API without tokens, where something in front of it authenticates")
 	flags.StringVar(&u.health, "health", "", "host:port of /healthz, /readyz and /metrics without tokens, for probes and Prometheus alone (default: beside the API only)")
+	u.ledger.on(flags)
 	flags.StringVar(&u.otlp, "otlp-endpoint", "", "base URL of an OpenTelemetry collector for traces, such as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nothing is traced)")
 	flags.Float64Var(&u.ratio, "trace-ratio", 1, "of the traces that begin here, how many are kept: 0 to 1")
 	flags.StringSliceVar(&u.api.Hosts, "hosts", nil, "host names that requests may call the API by, beside loopback's")
@@ -144,6 +146,10 @@ func (s *session) serve(ctx context.Context, u *up) error {
 		return &exitError{code: exitInternal, err: err}
 	}
 	url := u.scheme() + "://" + api.Address()
+	feeder, err := u.ledger.feeder(a, s.embedded)
+	if err != nil {
+		return err
+	}
 	going, err := s.takeOver(ctx, url)
 	if err != nil {
 		return err
@@ -155,6 +161,7 @@ func (s *session) serve(ctx context.Context, u *up) error {
 	answering, stopAnswering := context.WithCancel(running)
 	defer stopAnswering()
 	parts.Go(func() error { return s.embedded.Run(running) })
+	parts.Go(func() error { return feeder.Run(running) })
 	parts.Go(func() error { return api.Serve(answering) })
 	parts.Go(func() error {
 		return daemon.ServeHealth(running, health, daemon.Showing(s.embedded.Led), a.telemetry.Metrics())

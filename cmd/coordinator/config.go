@@ -35,6 +35,9 @@ type config struct {
 	replicas    int
 	maxStore    settings.Size
 	keep        settings.Age
+	ledger      string
+	ledgerPass  string // file
+	getenv      func(string) string
 }
 
 func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
@@ -61,6 +64,8 @@ func (c *config) flags(stderr io.Writer) *pflag.FlagSet {
 	_ = flags.MarkDeprecated("replicas", "use --durability cluster") // the flag is there
 	flags.Var(&c.maxStore, "max-store", "what all streams together may take, such as 20GB (default: as they were made, with no bound but the server's)")
 	flags.Var(&c.keep, "keep", "how long queries that have ended are kept, such as 90d; interrupted ones stay (default: for ever)")
+	flags.StringVar(&c.ledger, "ledger", "", "PostgreSQL in which the ledger is kept, such as postgres://braid@db/braid, without a password; the variable BRAID_LEDGER_URL may hold one (default: as that says, else there is no ledger)")
+	flags.StringVar(&c.ledgerPass, "ledger-password-file", "", "file of the ledger's password; it is read again at each connection")
 	return flags
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/braidhq/braid/internal/buildinfo"
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/daemon"
+	"github.com/braidhq/braid/internal/ledger"
 	"github.com/braidhq/braid/pkg/braid"
 )
 
@@ -21,6 +22,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err := c.Parse(flags, args, getenv); err != nil {
 		return daemon.Exit(err, stderr)
 	}
+	c.getenv = getenv
 	switch {
 	case c.Version:
 		fmt.Fprintln(stdout, "coordinator", buildinfo.Version())
@@ -81,6 +83,13 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		return daemon.Stopped(ctx, err)
 	}
 	defer local.Close()
+	feeder, err := ledger.FeederFor(c.ledger, c.ledgerPass, c.getenv, local.Journal(), local.Leads, log)
+	if err != nil {
+		return fmt.Errorf("%w: %w", daemon.ErrUsage, err)
+	}
+	if l := feeder.Ledger(); l != nil {
+		telemetry.WatchLedger(func() braid.LedgerStanding { return standing(l) })
+	}
 	api, err := local.ListenAPI(ctx, braid.APIConfig{
 		Listen: c.listen, Tokens: c.tokens, AllowUnauthenticated: c.exposed, MetricsOpen: c.metricsOpen, AuditFile: c.auditFile, TLS: c.tls,
 		Hosts: c.hosts, Version: buildinfo.Version(), Log: log,
@@ -93,7 +102,13 @@ func (c *config) coordinate(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	log.Info("serving", "address", api.Address(), "health", c.health, "version", buildinfo.Version())
-	return daemon.Told(ctx, log, local.Run, api.Serve, func(ctx context.Context) error {
+	return daemon.Told(ctx, log, local.Run, api.Serve, feeder.Run, func(ctx context.Context) error {
 		return daemon.ServeHealth(ctx, health, daemon.Showing(local.Led), telemetry.Metrics())
 	})
+}
+
+// standing is how the ledger stands, for the metrics.
+func standing(l *ledger.Ledger) braid.LedgerStanding {
+	s := l.Standing()
+	return braid.LedgerStanding{State: string(s.State), Stored: s.Stored, Unread: s.Unread, Behind: s.Behind, Missed: s.Missed}
 }

@@ -30,10 +30,11 @@ func (b *Bus) put(ctx context.Context, bucket, key string, value []byte, revisio
 }
 
 type stored struct {
-	Subject string `json:"subject"`
-	Seq     uint64 `json:"seq"`
-	Hdrs    []byte `json:"hdrs"`
-	Data    []byte `json:"data"`
+	Subject string    `json:"subject"`
+	Seq     uint64    `json:"seq"`
+	Hdrs    []byte    `json:"hdrs"`
+	Data    []byte    `json:"data"`
+	Time    time.Time `json:"time"`
 }
 
 // get reads from the leader: a follower's copy may be stale, and then a compare-and-set with its revision only costs a

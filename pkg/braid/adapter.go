@@ -45,7 +45,8 @@ func checkAdapters(adapters map[string]Adapter) error {
 
 // planning is what a coordinator needs of adapters.
 func planning(adapters map[string]Adapter) map[string]coordinator.Adapter {
-	parts := make(map[string]coordinator.Adapter, len(adapters))
+	parts := make(map[string]coordinator.Adapter, len(adapters)+1)
+	parts[service.AdapterSuperset] = coordinator.Adapter{} // compiled into all programs; the definition says all that planning needs
 	for name, a := range adapters {
 		parts[name] = coordinator.Adapter{Plan: a.Plan, Finalize: a.Finalize}
 	}
@@ -56,8 +57,7 @@ func planning(adapters map[string]Adapter) map[string]coordinator.Adapter {
 type fetchers map[string]service.Adapter
 
 func newFetchers(byEither map[string]service.Adapter, named map[string]Adapter) fetchers {
-	all := make(fetchers, len(byEither)+len(named)+1)
-	all[supersetAdapter] = builtIn{}
+	all := make(fetchers, len(byEither)+len(named))
 	maps.Copy(all, byEither)
 	for name, a := range named {
 		all[name] = a.Fetch
@@ -91,7 +91,7 @@ func (s spokenTo) WatchServices(ctx context.Context, on func(*messages.Service, 
 			on(svc, err)
 			return
 		}
-		if _, have := s.fetchers.find(svc.Name, svc.Adapter); have {
+		if _, have := s.fetchers.find(svc.Name, svc.Adapter); have || svc.Adapter == service.AdapterSuperset {
 			on(svc, nil)
 			return
 		}

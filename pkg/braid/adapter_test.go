@@ -119,7 +119,7 @@ func TestANamedAdapterPlansFetchesSplitsAndShapes(t *testing.T) {
 }
 
 func TestAProcessWithoutTheAdapterRefusesTheQuery(t *testing.T) {
-	for name, adapters := range map[string]map[string]braid.Adapter{"it has none": nil, "it has other": {"other": {Fetch: envelope{}}}} {
+	for name, adapters := range map[string]map[string]braid.Adapter{"it has superset": nil, "it has other": {"other": {Fetch: envelope{}}}} {
 		e := open(t, "", func(c *braid.EmbeddedConfig) { c.Workers, c.Definitions, c.NamedAdapters = 0, soapFolder(t), adapters })
 		_, submitErr := e.Submit(t.Context(), harbours("Brest"))
 		_, planErr := e.Plan(t.Context(), harbours("Brest"))

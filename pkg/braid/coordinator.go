@@ -56,7 +56,7 @@ func OpenCoordinator(ctx context.Context, cfg CoordinatorConfig) (*Local, error)
 		return nil, err
 	}
 	cfg.Telemetry.watch(b)
-	return &Local{engine: parts.queries, desk: parts.desk, loads: parts.loads, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir, telemetry: cfg.Telemetry}, nil
+	return &Local{engine: parts.queries, desk: parts.desk, loads: parts.loads, bus: b, assets: assets, log: cfg.Log, scratchDir: cfg.ScratchDir, telemetry: cfg.Telemetry, name: cfg.ID}, nil
 }
 
 func newCoordinator(b *bus.Bus, cfg CoordinatorConfig) (*coordinator.Coordinator, error) {

@@ -58,6 +58,7 @@ type Local struct {
 	log        *slog.Logger
 	scratchDir string
 	telemetry  *Telemetry
+	name       string // of the coordinator
 }
 
 var _ Coordinator = (*Local)(nil)

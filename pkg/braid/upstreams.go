@@ -16,13 +16,13 @@ import (
 
 // upstreams opens the definitions that items name, each once.
 type upstreams struct {
-	library    *service.Library
-	definition func(ctx context.Context, digest string) ([]byte, error)
-	fetchers   fetchers // of the program that runs the worker
-	connect    func(*service.Collection, *http.Transport) (service.Adapter, error)
-	transport  func(*service.Definition) *http.Transport
-	pools      pools
-	supersets  *supersets
+	library      *service.Library
+	definition   func(ctx context.Context, digest string) ([]byte, error)
+	fetchers     fetchers // of the program that runs the worker
+	environments *environments
+	connect      func(*service.Collection, *http.Transport) (service.Adapter, error)
+	transport    func(*service.Definition) *http.Transport
+	pools        pools
 
 	mu   sync.Mutex // guards open
 	open map[string]*opened
@@ -78,14 +78,15 @@ func (u *upstreams) upstream(o *opened, item *messages.Item) (*worker.Upstream, 
 		return nil, refuse(err)
 	}
 	adapter, have := u.fetchers.find(item.Service, o.definition.Adapter)
+	if !have && o.definition.Adapter == service.AdapterSuperset {
+		if adapter, err = u.environments.of(item.Definition, o.definition); err != nil {
+			return nil, refuse(err)
+		}
+		have = true
+	}
 	if !have {
 		// Not the item's fault: it is left for a worker that has the adapter.
 		return nil, fmt.Errorf("the service %s is spoken to by the adapter %q, which is not compiled into this worker", item.Service, o.definition.Adapter)
-	}
-	if _, is := adapter.(builtIn); is {
-		if adapter, err = u.supersets.of(o.definition, item.Definition); err != nil {
-			return nil, refuse(err)
-		}
 	}
 	if adapter == nil {
 		if adapter, err = u.connect(collection, o.transport); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/braidhq/braid/internal/bus"
 	"github.com/braidhq/braid/internal/fetch"
-	"github.com/braidhq/braid/internal/fetch/superset"
 	"github.com/braidhq/braid/internal/loadrun/executor"
 	"github.com/braidhq/braid/internal/worker"
 	"github.com/braidhq/braid/pkg/service"
@@ -120,16 +119,11 @@ func newWorker(b *bus.Bus, cfg WorkerConfig) (*engines, error) {
 	}
 	fetchers := newFetchers(cfg.Adapters, cfg.NamedAdapters)
 	secrets := fetch.CredentialSources{Getenv: cfg.Getenv, Dir: cfg.ConfigDir}
-	environments := &supersets{
-		definition: b.Definition, library: cfg.library, inFlight: cfg.Concurrency, open: map[string]*superset.Client{},
-		config: superset.Config{
-			Credentials: secrets.Resolve, Tokens: b.Tokens(), Now: b.Now, Worker: cfg.ID, UserAgent: "braid/" + cfg.Version, Trace: cfg.Telemetry.request(),
-		},
-	}
+	environments := newEnvironments(b, cfg, secrets)
 	ups := &upstreams{
-		supersets: environments,
-		pools:     pools{secrets.Resolve, hostName(host)},
-		library:   cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
+		environments: environments,
+		pools:        pools{secrets.Resolve, hostName(host)},
+		library:      cfg.library, definition: b.Definition, fetchers: fetchers, open: map[string]*opened{},
 		transport: func(d *service.Definition) *http.Transport {
 			return fetch.NewTransport(fetch.TransportConfig{
 				Connect: d.Timeouts.Connect, InFlight: max(cfg.Concurrency, int(d.Limits.InFlight)), Proxy: http.ProxyFromEnvironment,

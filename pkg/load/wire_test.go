@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -72,7 +73,7 @@ func TestWhatIsStoredIsReadAsItWas(t *testing.T) {
 			t.Errorf("%s: %v\n%s\n%+v", w.name, err, data, have)
 		}
 		again, err := have.Encode()
-		if err != nil || string(again) != string(data) {
+		if err != nil || !bytes.Equal(again, data) {
 			t.Errorf("%s: equal words have other bytes", w.name)
 		}
 		for what, bad := range map[string]string{
@@ -139,7 +140,7 @@ func FuzzWire(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: written and not read: %v\n%s", w.name, err, text)
 		}
-		if last, err := again.Encode(); err != nil || string(last) != string(text) {
+		if last, err := again.Encode(); err != nil || !bytes.Equal(last, text) {
 			t.Fatalf("%s: %v\n%s\n%s", w.name, err, text, last)
 		}
 	})

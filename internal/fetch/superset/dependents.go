@@ -5,9 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-
 	"net/http"
+	"slices"
 
 	"github.com/tidwall/gjson"
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,9 +47,7 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a request: %w", err)
 	}
-	for name, values := range what.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, what.header)
 	r.Header.Set("User-Agent", c.cfg.UserAgent)
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Accept-Encoding", "gzip")

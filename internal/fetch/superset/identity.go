@@ -31,6 +31,7 @@ type identity struct {
 	orders *identity // of a guest: the login that orders its tokens
 	pass   *pass
 	jar    jar
+	asking chan struct{} // holds one while the CSRF token is asked for: who came meanwhile waits, to be in the same session
 
 	mu        sync.Mutex // guards what follows
 	csrf      string
@@ -42,14 +43,14 @@ type identity struct {
 }
 
 func (c *Client) newLogin(role load.Role) *identity {
-	who := &identity{client: c, role: role}
+	who := &identity{client: c, role: role, asking: make(chan struct{}, 1)}
 	key := storeKey("login", c.environment.Name, c.environment.BaseURL, role.Provider+"\x00"+role.Credential)
 	who.pass = c.newPass(key, who.secret, who.login)
 	return who
 }
 
 func (c *Client) newGuest(role load.Role, orders *identity) *identity {
-	who := &identity{client: c, role: role, orders: orders}
+	who := &identity{client: c, role: role, orders: orders, asking: make(chan struct{}, 1)}
 	identity, _ := json.Marshal(role) // plain data
 	key := storeKey("guest", c.environment.Name, c.environment.BaseURL, string(identity))
 	who.pass = c.newPass(key, who.secret, who.orderGuest)
@@ -131,26 +132,39 @@ func (who *identity) enter(ctx context.Context, after int) (token, error) {
 // askCSRF asks for the token that goes with the cookies, once for each token of the identity until there is one. A deployment may give none and
 // want none, so a refusal is none here: what needs the token will be refused.
 func (who *identity) askCSRF(ctx context.Context, t token) error {
-	who.mu.Lock()
-	asked := who.csrf != "" || who.csrfAsked >= t.Generation
-	who.csrfAsked = max(who.csrfAsked, t.Generation)
-	who.mu.Unlock()
-	if asked {
+	if who.hasAsked(t) {
+		return nil
+	}
+	select {
+	case who.asking <- struct{}{}:
+		defer func() { <-who.asking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if who.hasAsked(t) {
 		return nil
 	}
 	answer, err := who.client.ask(ctx, call{method: http.MethodGet, path: csrfPath, jar: &who.jar, header: who.headers(t)})
-	if err != nil {
-		if _, refused := errors.AsType[*failure](err); refused {
-			return nil
-		}
+	if _, refused := errors.AsType[*failure](err); err != nil && !refused {
 		return err
 	}
+	defer func() {
+		who.mu.Lock()
+		who.csrfAsked = max(who.csrfAsked, t.Generation)
+		who.mu.Unlock()
+	}()
 	if csrf := gjson.GetBytes(answer, "result"); csrf.Type == gjson.String && isToken(csrf.Str) {
 		who.mu.Lock()
 		who.csrf = csrf.Str
 		who.mu.Unlock()
 	}
 	return nil
+}
+
+func (who *identity) hasAsked(t token) bool {
+	who.mu.Lock()
+	defer who.mu.Unlock()
+	return who.csrf != "" || who.csrfAsked >= t.Generation
 }
 
 // login orders a token with the refresh token, or with the password where there is none that is taken.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -45,9 +46,7 @@ func (o odd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			o.handler(w, r)
 			return
 		}
-		for name, values := range o.header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), o.header)
 		if o.status != 0 {
 			w.WriteHeader(o.status)
 		}

@@ -12,7 +12,8 @@ import (
 const (
 	maxDepth      = 128
 	maxKeyBytes   = 64
-	maxFieldBytes = 64 << 10 // of all fields together that are kept of one query
+	maxFieldBytes = 2 << 10  // of a field that is kept of one query; they go into the execution's record
+	maxListBytes  = 64 << 10 // of rejected_filters, of which only names of columns are told
 	maxQueries    = 1000     // query results that are looked at; more are counted
 )
 
@@ -51,7 +52,6 @@ type found struct {
 	rows    int64 // members of data, when it is a list
 	dataAt  int64 // where its data stands in what was written to the scanner's data
 	dataLen int64
-	kept    int // bytes in fields
 }
 
 // scanner reads an answer of chart/data as it comes, in pieces of any size, and keeps of it what a load run needs: for each member of result
@@ -146,8 +146,13 @@ func (s *scanner) step(p []byte, i int) (int, error) {
 		return s.text(p, i)
 	case numMinus, numZero, numInt, numPoint, numFrac, numE, numSign, numExp:
 		return s.number(p, i)
+	default:
+		return s.byte(p, i, p[i])
 	}
-	c := p[i]
+}
+
+// byte reads one that is no text's and no number's.
+func (s *scanner) byte(p []byte, i int, c byte) (int, error) {
 	switch s.state {
 	case inEscape:
 		return i + 1, s.escape(c)
@@ -168,11 +173,12 @@ func (s *scanner) step(p []byte, i int) (int, error) {
 			return i + 1, s.ended(p, i+1)
 		}
 		return i + 1, nil
+	default:
+		if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+			return i + 1, nil
+		}
+		return i + 1, s.structure(p, i, c)
 	}
-	if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-		return i + 1, nil
-	}
-	return i + 1, s.structure(p, i, c)
 }
 
 // structure reads a byte between values.
@@ -211,6 +217,7 @@ func (s *scanner) structure(p []byte, i int, c byte) error {
 		case c == '}' && top == '{', c == ']' && top == '[':
 			return s.closed(p, i)
 		}
+	default: // behind the end nothing may stand
 	}
 	return s.bad(c)
 }
@@ -338,8 +345,12 @@ func (s *scanner) keep(part []byte) error {
 		return nil
 	}
 	q := s.queries[len(s.queries)-1]
-	if q.kept += len(part); q.kept > maxFieldBytes {
-		return fmt.Errorf("%w: the fields of one result beside its data have more than %d bytes at `%s`", errNotJSON, maxFieldBytes, s.field)
+	most := maxFieldBytes
+	if s.field == "rejected_filters" {
+		most = maxListBytes
+	}
+	if len(q.fields[s.field])+len(part) > most {
+		return fmt.Errorf("%w: `%s` of a result has more than %d bytes", errNotJSON, s.field, most)
 	}
 	q.fields[s.field] = append(q.fields[s.field], part...)
 	return nil
@@ -412,8 +423,9 @@ func (s *scanner) number(p []byte, i int) (int, error) {
 			switch s.state {
 			case numZero, numInt, numFrac, numExp:
 				return i, s.ended(p, i)
+			default:
+				return i, s.bad(p[i])
 			}
-			return i, s.bad(p[i])
 		}
 		s.state = next
 	}
@@ -445,8 +457,9 @@ func nextOfNumber(at state, c byte) (state, bool) {
 			return numSign, true
 		}
 		return numExp, digit
+	default: // behind a sign, or in the exponent
+		return numExp, digit
 	}
-	return numExp, digit // behind a sign, or in the exponent
 }
 
 func isHex(c byte) bool {

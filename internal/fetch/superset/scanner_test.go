@@ -36,7 +36,8 @@ func scan(t interface{ Helper() }, text []byte, piece int, bounds load.SampleBou
 		}
 		part = part[n:]
 	}
-	return s, kept, s.close()
+	err := s.close()
+	return s, kept, err
 }
 
 func TestLR_5_3_TheDataIsDigestedAsItWasReceived(t *testing.T) {
@@ -130,20 +131,22 @@ func TestWhatIsNoAnswerIsRefused(t *testing.T) {
 }
 
 // plainly reads an answer with all of it in memory.
-func plainly(text []byte) (answer struct {
-	Result []json.RawMessage `json:"result"`
-}, ok bool) {
+func plainly(text []byte) (results []json.RawMessage, ok bool) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(text, &top) != nil || len(top["result"]) == 0 || top["result"][0] != '[' {
-		return answer, false
+		return nil, false
 	}
-	return answer, json.Unmarshal(top["result"], &answer.Result) == nil
+	err := json.Unmarshal(top["result"], &results)
+	return results, err == nil
 }
 
-func checkAgainstPlain(t interface {
+// reporter is what a test, a fuzz target and a property have in common.
+type reporter interface {
 	Helper()
-	Errorf(string, ...any)
-}, text []byte, piece int) {
+	Errorf(format string, args ...any)
+}
+
+func checkAgainstPlain(t reporter, text []byte, piece int) {
 	t.Helper()
 	s, kept, err := scan(t, text, piece, load.SampleBounds{})
 	defer kept.close()
@@ -157,15 +160,15 @@ func checkAgainstPlain(t interface {
 		t.Errorf("%.200q is no JSON", text)
 		return
 	}
-	answer, ok := plainly(text)
+	results, ok := plainly(text)
 	if !ok {
 		return // two names that differ in case only are one for the other reader
 	}
-	if len(answer.Result) != s.count {
-		t.Errorf("%.200q: %d results, want %d", text, s.count, len(answer.Result))
+	if len(results) != s.count {
+		t.Errorf("%.200q: %d results, want %d", text, s.count, len(results))
 		return
 	}
-	for i, raw := range answer.Result[:min(len(answer.Result), maxQueries)] {
+	for i, raw := range results[:min(len(results), maxQueries)] {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(raw, &fields) != nil {
 			continue

@@ -105,9 +105,10 @@ func TestLR_6_7_AWorkerMayDieAtAnyPointAndEachNumberCountsOnce(t *testing.T) {
 			testkit.Receive(t, "death", closing(d.dead))
 			dying.Cancel()
 			r.work("w2", nil)
-			k := r.recorded("run1", run.Total)
+			r.recorded("run1", run.Total)
 			testkit.Until(t, "the queue is empty", func() bool { return r.queued() == 0 })
-			if k = r.records("run1"); len(k.first) != run.Total || k.outcomes()["success/"] != run.Total {
+			k := r.records("run1")
+			if len(k.first) != run.Total || k.outcomes()["success/"] != run.Total {
 				t.Errorf("%d numbers have a record: %v", len(k.first), k.outcomes())
 			}
 			requests, _, _ := up.counted()

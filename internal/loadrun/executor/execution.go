@@ -97,9 +97,9 @@ func (e *execution) run(work context.Context) (*load.Execution, error) {
 	ctx, cut := context.WithCancelCause(work)
 	defer cut(nil)
 	e.cut = cut
-	stop := context.AfterFunc(r.life, func() { cut(context.Cause(r.life)) })
+	stop := context.AfterFunc(r.life, func() { cut(context.Cause(r.life)) }) //nolint:contextcheck // its cause alone is asked for
 	defer stop()
-	defer e.watch(e.place)()
+	defer e.watch(e.place)() //nolint:contextcheck // a place lasts for itself
 	answer, err := e.send(ctx)
 	e.giveBack(work)
 	if err == nil {
@@ -126,7 +126,7 @@ func (e *execution) send(ctx context.Context) (load.Answer, error) {
 		return load.Answer{}, err
 	}
 	e.token = token
-	defer e.watch(token)()
+	defer e.watch(token)() //nolint:contextcheck // a place lasts for itself
 	e.r.x.ports.Observer.PlaceTaken(e.record.Environment, loadCapacity, e.r.x.ports.Local().Sub(asked))
 	return e.r.client.Execute(ctx, e.request(), load.Places{Shared: e.askShared, Admit: e.askAdmission})
 }
@@ -180,7 +180,7 @@ func (e *execution) askShared(ctx context.Context) (release func(), err error) {
 	}
 	e.shared = slot
 	e.r.x.ports.Observer.PlaceTaken(e.record.Environment, "shared", e.r.x.ports.Local().Sub(asked))
-	unwatch := e.watch(slot)
+	unwatch := e.watch(slot) //nolint:contextcheck // a place lasts for itself
 	return sync.OnceFunc(func() {
 		unwatch()
 		e.r.release(context.WithoutCancel(ctx), slot)
@@ -234,7 +234,7 @@ func (e *execution) holds(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := context.Cause(e.r.life); err != nil {
+	if err := context.Cause(e.r.life); err != nil { //nolint:contextcheck // giving back outlasts the work
 		return err
 	}
 	e.mu.Lock()

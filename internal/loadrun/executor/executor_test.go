@@ -161,7 +161,7 @@ func TestLR_2_10_NoPlaceAmongAllRequestsInTimeIsOurOwnLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = slot.Release(context.WithoutCancel(t.Context())) }()
+		t.Cleanup(func() { _ = slot.Release(context.Background()) }) // it expires
 	}
 	r.start("run1", 2, nil)
 	r.work("w1", nil)

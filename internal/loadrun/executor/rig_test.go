@@ -26,7 +26,6 @@ type upstream struct {
 	order    []int      // executions, as their requests came
 	inFlight int
 	most     int
-	roles    map[string]int // in flight, by role
 }
 
 // number of an execution is in its variation's role.

@@ -31,6 +31,7 @@ type Server struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	as    *syscall.Credential
+	bin   string // folder of its programs
 }
 
 // Start starts a server, to be stopped by Stop. When this process dies the server ends too.
@@ -67,15 +68,21 @@ func (s *Server) start() error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
+	s.bin = bin
 	hba := "local all " + Guarded + " scram-sha-256\nlocal all all trust\n"
 	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(hba), 0o644); err != nil {
 		return err
 	}
+	return s.launch()
+}
+
+// launch runs the server on its folder.
+func (s *Server) launch() error {
 	// The shell reads from a pipe that closes when this process dies, however it does.
 	s.cmd = s.command("/bin/sh", "-c", `"$@" </dev/null & child=$!; read -r _; kill -QUIT $child; wait $child`, "sh",
-		filepath.Join(bin, "postgres"), "-D", data, "-k", s.Dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
+		filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.Dir, "data"), "-k", s.Dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
 		"-c", "synchronous_commit=off", "-c", "shared_buffers=32MB", "-c", "max_connections=60", "-c", "autovacuum=off")
-	log, err := os.Create(filepath.Join(s.Dir, "log"))
+	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -98,7 +105,7 @@ func (s *Server) awaitReady() error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL("postgres", "postgres"))
 		if err == nil {
-			_, err = conn.Exec(ctx, "CREATE ROLE "+Guarded+" LOGIN PASSWORD 'open sesame'")
+			_, err = conn.Exec(ctx, "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '"+Guarded+"') THEN CREATE ROLE "+Guarded+" LOGIN PASSWORD 'open sesame'; END IF; END $$")
 			return errors.Join(err, conn.Close(ctx))
 		}
 		select {
