@@ -107,10 +107,11 @@ func TestEveryCommandPrintsOneJSONDocument(t *testing.T) {
 	d := newFolder(t)
 	d.write("flow.yaml", jsonFlow)
 	d.simulate()
-	seen, id := map[string]bool{}, ""
+	d.dashboards(t)
+	seen, id, gate := map[string]bool{}, "", ""
 	walk := func(steps []jsonStep, up string) {
 		for _, step := range steps {
-			named := strings.NewReplacer("SERVICES", d.env["BRAID_SERVICES_DIR"], "UP", up, "ID", id).Replace(step.args)
+			named := strings.NewReplacer("SERVICES", d.env["BRAID_SERVICES_DIR"], "UP", up, "ID", id, "GATE", gate).Replace(step.args)
 			got := d.run(append(strings.Fields(named), "--json")...)
 			if got.code != step.code {
 				t.Errorf("%s: exit code %d, want %d: %s", step.args, got.code, step.code, got.stderr)
@@ -118,6 +119,9 @@ func TestEveryCommandPrintsOneJSONDocument(t *testing.T) {
 			document := documentOf(t, step, got.stdout)
 			if found, ok := at(document, "query.id"); ok && step.code != exitUsage {
 				id = found.(string)
+			}
+			if found, ok := at(document, "gate.gate_hash"); ok {
+				gate = found.(string)
 			}
 			if cmd, _, err := newRoot().Find(strings.Fields(step.args)); err != nil {
 				t.Logf("%s: %v", step.args, err) // the name of no command
@@ -127,9 +131,11 @@ func TestEveryCommandPrintsOneJSONDocument(t *testing.T) {
 		}
 	}
 	walk(jsonSteps(), "")
+	walk(loadSteps(), "")
 	serving := d.serve(t, "up", "--listen", "127.0.0.1:0", "--workers", "1")
 	up, _ := at(documentOf(t, jsonStep{"up", 0, "url data_dir process workers goes_on[]"}, serving.document), "url")
 	walk(servedSteps(), up.(string))
+	walk(servedLoadSteps(), up.(string))
 	serving.end(t)
 	fakes := d.serve(t, "simulator", "--listen", "127.0.0.1:0")
 	documentOf(t, jsonStep{"simulator", 0, "services. services.name services.url counters"}, fakes.document)

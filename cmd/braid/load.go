@@ -119,7 +119,7 @@ func nonNil[T any](list []T) []T {
 func (a *app) loadRemoveCommand() *cobra.Command {
 	var profile bool
 	cmd := &cobra.Command{
-		Use: "rm RUN", Short: "Remove a load run that has ended with its records, or a load profile", Args: cobra.ExactArgs(1),
+		Use: "rm RUN", Short: "Remove a load run that has ended, or a load profile", Args: cobra.ExactArgs(1),
 		Example: "  braid load rm k7f2c3aa\n  braid load rm --profile sales",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLoads(cmd.Context(), func(loads braid.LoadRuns) error {

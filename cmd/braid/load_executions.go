@@ -21,7 +21,7 @@ func (a *app) loadExecutionsCommand() *cobra.Command {
 	var f load.ExecutionFilter
 	var outcome string
 	cmd := &cobra.Command{
-		Use: "executions RUN [NUMBER]", Short: "List the executions of a load run, or show all that is recorded of one", Args: cobra.RangeArgs(1, 2),
+		Use: "executions RUN [NUMBER]", Short: "List executions of a load run, or show one", Args: cobra.RangeArgs(1, 2),
 		Long: `Lists executions by their numbers. With a NUMBER it prints the record of that one as JSON, with the rows that were kept of its answer: they are
 data of the role that it was sent as, and a server tells them to those alone who hold load:run.`,
 		Example: "  braid load executions latest --outcome error\n  braid load executions latest 17",

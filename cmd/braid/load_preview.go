@@ -29,7 +29,7 @@ func (p *sheet) flush() error { return p.table.Flush() }
 
 func (a *app) loadPreviewCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "preview PROFILE", Short: "Show what a run of a profile would send, and what it needs for that; nothing is sent", Args: cobra.ExactArgs(1),
+		Use: "preview PROFILE", Short: "Show what a run would send and needs; nothing is sent", Args: cobra.ExactArgs(1),
 		Long: `Shows how many variations there are and are selected, the charts that cannot be run and why, how many requests are sent and how many of them
 differ, the capacity and what bounds it, who else feels the run, and the gate.
 

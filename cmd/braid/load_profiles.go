@@ -121,7 +121,7 @@ func readProfile(file string, stdin io.Reader) (*load.Profile, error) {
 
 func (a *app) loadLookUpCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "look-up PROFILE", Short: "Look up what the profile's dashboard consists of, and what else depends on its data", Args: cobra.ExactArgs(1),
+		Use: "look-up PROFILE", Short: "Look up a profile's dashboard, and who else reads its data", Args: cobra.ExactArgs(1),
 		Long: `A worker logs in and reads the dashboard, its charts and what depends on their data. What it finds is pinned: a run goes by that, whatever
 changes meanwhile. Nothing else is sent.
 

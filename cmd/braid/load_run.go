@@ -271,7 +271,7 @@ func newest(args []string) string {
 
 func (a *app) loadStopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "stop RUN", Short: "Stop a load run: no further request is sent, and what is in flight drains", Args: cobra.ExactArgs(1),
+		Use: "stop RUN", Short: "Stop a load run; what is in flight drains", Args: cobra.ExactArgs(1),
 		Example: "  braid load stop k7f2c3aa",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLoads(cmd.Context(), func(loads braid.LoadRuns) error {

@@ -234,6 +234,7 @@ func supersetScript(ts *testscript.TestScript, _ bool, args []string) {
 
 const boardsText = `schema: service/v1
 name: NAME
+title: Dashboards of a fake
 adapter: superset
 base_url: URL
 hosts: [{host: "HOST", insecure: true, credentials: [admin, gamma]}]
