@@ -201,7 +201,7 @@ func (p *sheet) trip(t *load.Trip) {
 }
 
 func (p *sheet) breaker(b *load.BreakerStatus) {
-	text := b.State
+	parts := []string{b.State}
 	for _, t := range []struct {
 		name   string
 		status load.TriggerStatus
@@ -216,9 +216,9 @@ func (p *sheet) breaker(b *load.BreakerStatus) {
 		if t.status.Warming {
 			part += ", too few yet"
 		}
-		text += "; " + part
+		parts = append(parts, part)
 	}
-	p.line("breaker", "%s", text)
+	p.line("breaker", "%s", strings.Join(parts, "; "))
 }
 
 func (a *app) loadCompareCommand() *cobra.Command {

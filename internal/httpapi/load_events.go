@@ -56,7 +56,7 @@ func (a *api) watchRun(ctx context.Context, in *watchRunInput) (*huma.StreamResp
 	if last == "" {
 		last = in.LastID
 	}
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) { //nolint:contextcheck // the stream lives as long as its request
 		r, w := humago.Unwrap(ctx)
 		if !status.Run.State.Active() && last == statusMark(status)+endMark {
 			w.WriteHeader(http.StatusNoContent)
