@@ -10,12 +10,13 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/internal/loadreport"
 	"github.com/braidhq/braid/pkg/load"
 )
 
 type reportInput struct {
 	OneRun
-	Format string `query:"format" enum:"json,junit" default:"json" doc:"json, or junit: a test case for how the run ended and one for each threshold"`
+	Format string `query:"format" enum:"json,junit,html" default:"json" doc:"json; junit: a test case for how the run ended and one for each threshold; or html: one file that stands by itself"`
 }
 
 type loadSeriesOutput struct{ Body *load.Series }
@@ -45,13 +46,17 @@ type executionInput struct {
 
 type executionOutput struct{ Body *load.Execution }
 
-const junitType = "application/xml"
+const (
+	junitType = "application/xml"
+	htmlType  = "text/html; charset=utf-8"
+)
 
 func (a *api) routeLoadReports() {
 	report := a.operation("report-load-run", http.MethodGet, loadReportPath, "Get the report of a load run, of all that is recorded by now")
 	report.Responses["200"] = &huma.Response{Description: "The report", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: schemaOf[load.Report](a)},
 		junitType:          {Schema: &huma.Schema{Type: huma.TypeString}},
+		"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
 	}}
 	huma.Register(a.huma, report, a.report)
 	huma.Register(a.huma, a.operation("show-load-series", http.MethodGet, loadSeriesPath, "Tell how a load run went over its time"), a.loadSeries)
@@ -68,10 +73,14 @@ func (a *api) report(ctx context.Context, in *reportInput) (*huma.StreamResponse
 		return nil, err
 	}
 	kind, text := "application/json", []byte(nil)
-	if in.Format == "junit" {
+	switch in.Format {
+	case "junit":
 		kind = junitType
 		text, err = load.JUnit(report)
-	} else {
+	case "html":
+		kind = htmlType
+		text, err = loadreport.HTML(report)
+	default:
 		text, err = json.Marshal(report)
 	}
 	if err != nil {
@@ -80,6 +89,10 @@ func (a *api) report(ctx context.Context, in *reportInput) (*huma.StreamResponse
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		_, w := humago.Unwrap(ctx)
 		w.Header().Set("Content-Type", kind)
+		if in.Format == "html" { // it has names that others chose, and is of the API's own origin
+			w.Header().Set("Content-Security-Policy", loadreport.Policy()+"; sandbox; frame-ancestors 'none'")
+			w.Header().Set("Content-Disposition", fmt.Sprintf("inline; filename=%q", report.Run+".html"))
+		}
 		if in.Format == "junit" {
 			w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", report.Run+".xml"))
 		}

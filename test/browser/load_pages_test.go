@@ -82,7 +82,7 @@ func TestALoadRunFromItsProfileToAComparison(t *testing.T) {
 func TestProdNeedsAnApprovalAndPermissions(t *testing.T) {
 	s := newBoards(t, superset.Config{Seed: 7, Latency: slowly(5 * time.Millisecond)})
 	setUp := newTab(t, s.url)
-	setUp.allow("409")
+	setUp.allow("409", "CONNECTION_REFUSED") // the server begins anew, with tokens
 	setUp.apply(profileText("gated", "boards-prod", 2, "force: true\n"))
 	setUp.reads("It rewrites the cache entries that everybody who looks at the dashboard reads")
 	setUp.sees("the start is shut", `document.querySelector('button[data-verb="start"]').disabled`)
