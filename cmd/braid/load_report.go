@@ -28,7 +28,6 @@ numbers may not be read as. It is there while the run goes, and final when it ha
 
 ` + loadExitHelp,
 		Example: `  braid load report
-  braid load report k7f2c3aa -o report.xml --format junit
   braid load report k7f2c3aa -o report.html
   braid load report latest --json | jq .by_chart_cache`,
 		RunE: func(cmd *cobra.Command, args []string) error {

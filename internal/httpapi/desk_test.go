@@ -15,6 +15,7 @@ import (
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/frame"
+	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -165,7 +166,9 @@ func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpa
 
 func (d *desk) handler(cfg httpapi.Config) http.Handler {
 	d.loads.d = d
-	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d, Loads: &d.loads, Stopping: d.stopping})
+	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d, Loads: &d.loads, Stopping: d.stopping, LoadPage: func(r *load.Report) ([]byte, string, error) {
+		return []byte("<!doctype html>" + r.Run), "default-src 'none'", nil
+	}})
 }
 
 func sampleQuery() *messages.Query {

@@ -10,13 +10,12 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
-	"github.com/braidhq/braid/internal/loadreport"
 	"github.com/braidhq/braid/pkg/load"
 )
 
 type reportInput struct {
 	OneRun
-	Format string `query:"format" enum:"json,junit,html" default:"json" doc:"json; junit: a test case for how the run ended and one for each threshold; or html: one file that stands by itself"`
+	Format string `query:"format" enum:"json,junit,html" default:"json" doc:"json; junit: a test case for how the run ended and one for each threshold; html: one page that needs nothing else"`
 }
 
 type loadSeriesOutput struct{ Body *load.Series }
@@ -46,10 +45,7 @@ type executionInput struct {
 
 type executionOutput struct{ Body *load.Execution }
 
-const (
-	junitType = "application/xml"
-	htmlType  = "text/html; charset=utf-8"
-)
+const junitType = "application/xml"
 
 func (a *api) routeLoadReports() {
 	report := a.operation("report-load-run", http.MethodGet, loadReportPath, "Get the report of a load run, of all that is recorded by now")
@@ -72,32 +68,48 @@ func (a *api) report(ctx context.Context, in *reportInput) (*huma.StreamResponse
 	if err != nil {
 		return nil, err
 	}
-	kind, text := "application/json", []byte(nil)
-	switch in.Format {
-	case "junit":
-		kind = junitType
-		text, err = load.JUnit(report)
-	case "html":
-		kind = htmlType
-		text, err = loadreport.HTML(report)
-	default:
-		text, err = json.Marshal(report)
-	}
+	written, err := a.writeReport(report, in.Format)
 	if err != nil {
 		return nil, a.failure("report", err)
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		_, w := humago.Unwrap(ctx)
-		w.Header().Set("Content-Type", kind)
-		if in.Format == "html" { // it has names that others chose, and is of the API's own origin
-			w.Header().Set("Content-Security-Policy", loadreport.Policy()+"; sandbox; frame-ancestors 'none'")
-			w.Header().Set("Content-Disposition", fmt.Sprintf("inline; filename=%q", report.Run+".html"))
+		w.Header().Set("Content-Type", written.kind)
+		disposition := "attachment"
+		if written.policy != "" { // it is shown, and has names that others chose: it is of no origin, and runs and loads nothing
+			w.Header().Set("Content-Security-Policy", written.policy+"; sandbox; frame-ancestors 'none'")
+			disposition = "inline"
 		}
-		if in.Format == "junit" {
-			w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", report.Run+".xml"))
+		if written.ending != "" {
+			w.Header().Set("Content-Disposition", fmt.Sprintf("%s; filename=%q", disposition, report.Run+written.ending))
 		}
-		_, _ = w.Write(text) // the reader is gone
+		_, _ = w.Write(written.text) // the reader is gone
 	}}, nil
+}
+
+// writtenReport is a report in a format.
+type writtenReport struct {
+	kind, policy string
+	ending       string // of the file that it is kept in; empty: it is no file
+	text         []byte
+}
+
+func (a *api) writeReport(report *load.Report, format string) (w writtenReport, err error) {
+	switch format {
+	case "junit":
+		w.kind, w.ending = junitType, ".xml"
+		w.text, err = load.JUnit(report)
+	case "html":
+		if a.ports.LoadPage == nil {
+			return w, problem(contract.RequestInvalid, "format: this server makes no pages of reports; use json or junit")
+		}
+		w.kind, w.ending = "text/html; charset=utf-8", ".html"
+		w.text, w.policy, err = a.ports.LoadPage(report)
+	default:
+		w.kind = "application/json"
+		w.text, err = json.Marshal(report)
+	}
+	return w, err
 }
 
 // readRun reads what is told of one run, in its turn.
