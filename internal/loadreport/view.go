@@ -126,7 +126,7 @@ func (v *view) fillFacts() {
 		return ""
 	}
 	v.Terms = []fact{
-		{"in flight at most", count(r.Capacity.Effective), string(r.Capacity.Class)}, {"asked for", count(r.Capacity.Requested), bound("requested")},
+		{"in flight at most", count(r.Capacity.Effective), "the least of these"}, {"asked for", count(r.Capacity.Requested), bound("requested")},
 		{"environment's limit", count(r.Capacity.EnvMax), strings.TrimSpace(r.Capacity.EnvMaxSource + " " + bound("env_max"))},
 		{"room in its pool", count(r.Capacity.PoolRoom), bound("pool_room")}, {"ceiling", count(r.Capacity.Ceiling), bound("ceiling")},
 	}

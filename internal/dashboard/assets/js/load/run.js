@@ -1,5 +1,5 @@
 // The page of one load run: live while it goes, and its report when it has ended.
-import { html, useCallback, useEffect, useRef, useState } from "../dom.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../dom.js";
 import { get, post, Refused } from "../api.js";
 import { follow, useNow, usePolled, useRefreshed } from "../live.js";
 import { count, duration } from "../format.js";
@@ -154,6 +154,11 @@ export function LoadRun({ id, number, may }) {
 	useEffect(() => {
 		document.title = run ? `${running(run) ? `${Math.floor((100 * progress.recorded) / Math.max(1, run.total))} % · ` : ""}${run.profile.name || run.profile.id} · Braid` : "Load run · Braid";
 	}, [run?.state, told_]);
+	// What follows from the report alone is made anew only with it: the run's state comes four times a second.
+	const names = useMemo(() => chartNames(report.data), [report.data]);
+	const thresholds = useMemo(() => report.data && html`<${Thresholds} report=${report.data} names=${names} />`, [report.data]);
+	const numbers = useMemo(() => report.data && html`<${ByChart} report=${report.data} /><${ByRole} report=${report.data} /><${Findings} report=${report.data} names=${names} />`, [report.data]);
+	const overTime = useMemo(() => html`<${OverTime} series=${series.data} live=${run ? running(run) : false} />`, [series.data, run?.state]);
 	if (!status) {
 		if (!error) return html`<h1>Load run</h1><${Loading} what="Reading the load run" />`;
 		return error instanceof Refused && error.status === 404
@@ -162,7 +167,6 @@ export function LoadRun({ id, number, may }) {
 	}
 	const name = run.profile.name || run.profile.id;
 	if (gone) return html`<h1>${name}</h1><${Empty} title="The server has this load run no more."><p><a href="#/load">Look at the load runs</a></p><//>`;
-	const names = chartNames(report.data);
 	const others = (all.data?.runs ?? []).map((s) => s.run).filter((r) => r.id !== run.id && r.profile.id === run.profile.id && !running(r) && r.created < run.created).slice(0, 30);
 	return html`<article data-run=${run.id} data-state=${run.state} data-ending=${run.ending}>
 		<p class="crumbs"><a href="#/load">Load runs</a></p>
@@ -173,14 +177,14 @@ export function LoadRun({ id, number, may }) {
 		${run.profile.force && html`<div class="box warning"><strong>Forced.</strong> <span>Every request goes past the cache and rewrites it for everybody.</span></div>`}
 		<${Why} run=${run} now=${now} />
 		<${Numbers} run=${run} progress=${progress} now=${now} />
-		${report.data && html`<${Thresholds} report=${report.data} names=${names} />`}
+		${thresholds}
 		<${Diagnostics} list=${report.data?.diagnostics ?? progress.diagnostics} names=${names} />
 		<div class="halves"><${Outcomes} p=${progress} /><${Breaker} breaker=${progress.breaker ?? report.data?.breaker} rules=${run.profile.breaker} /></div>
-		<${OverTime} series=${series.data} live=${running(run)} />
+		${overTime}
 		<${Waits} summary=${progress.waits} recent=${running(run) ? progress.recent : null} />
 		<${ErrorBox} error=${told(report.error)} doing="read the report" />
 		${!report.data && !report.error && html`<${Loading} what="Reading what was recorded" />`}
-		${report.data && html`<${ByChart} report=${report.data} /><${ByRole} report=${report.data} /><${Findings} report=${report.data} names=${names} />`}
+		${numbers}
 		<${Executions} run=${run} revision=${told_} turn=${turn} names=${names} roles=${[...new Set((report.data?.by_role ?? []).map((g) => g.role).filter(Boolean))]} onOpen=${open} />
 		${number !== undefined && html`<${Execution} run=${run} number=${number} names=${names} onClose=${close} />`}
 		${run.approval && html`<section class="panel" aria-labelledby="approval-title"><h2 id="approval-title">Approved</h2><p>By ${run.approval.by}, <${Time} at=${run.approval.at} now=${now} />: ${run.approval.reason}</p></section>`}
