@@ -15,7 +15,6 @@ import (
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/frame"
-	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -166,9 +165,7 @@ func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpa
 
 func (d *desk) handler(cfg httpapi.Config) http.Handler {
 	d.loads.d = d
-	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d, Loads: &d.loads, Stopping: d.stopping, LoadPage: func(r *load.Report) ([]byte, string, error) {
-		return []byte("<!doctype html>" + r.Run), "default-src 'none'", nil
-	}})
+	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d, Loads: &d.loads, Stopping: d.stopping})
 }
 
 func sampleQuery() *messages.Query {

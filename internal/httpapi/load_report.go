@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/internal/loadreport"
 	"github.com/braidhq/braid/pkg/load"
 )
 
@@ -68,7 +69,7 @@ func (a *api) report(ctx context.Context, in *reportInput) (*huma.StreamResponse
 	if err != nil {
 		return nil, err
 	}
-	written, err := a.writeReport(report, in.Format)
+	written, err := writtenAs(report, in.Format)
 	if err != nil {
 		return nil, a.failure("report", err)
 	}
@@ -94,17 +95,14 @@ type writtenReport struct {
 	text         []byte
 }
 
-func (a *api) writeReport(report *load.Report, format string) (w writtenReport, err error) {
+func writtenAs(report *load.Report, format string) (w writtenReport, err error) {
 	switch format {
 	case "junit":
 		w.kind, w.ending = junitType, ".xml"
 		w.text, err = load.JUnit(report)
 	case "html":
-		if a.ports.LoadPage == nil {
-			return w, problem(contract.RequestInvalid, "format: this server makes no pages of reports; use json or junit")
-		}
-		w.kind, w.ending = "text/html; charset=utf-8", ".html"
-		w.text, w.policy, err = a.ports.LoadPage(report)
+		w.kind, w.ending, w.policy = "text/html; charset=utf-8", ".html", loadreport.Policy()
+		w.text, err = loadreport.HTML(report)
 	default:
 		w.kind = "application/json"
 		w.text, err = json.Marshal(report)

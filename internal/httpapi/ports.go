@@ -6,7 +6,6 @@ import (
 
 	"github.com/braidhq/braid/internal/httpapi/feed"
 	"github.com/braidhq/braid/pkg/frame"
-	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 	"github.com/braidhq/braid/pkg/service"
@@ -78,8 +77,6 @@ type Ports struct {
 	Definition func(name string) (*service.Definition, error)
 	// Loads is asked about load runs; nil: there are no such routes.
 	Loads LoadDesk
-	// LoadPage makes a page of a report that needs nothing else, with its Content-Security-Policy; nil: the format html is refused.
-	LoadPage func(*load.Report) (page []byte, policy string, err error)
 	// Stopping is closed when the server begins to stop, so that streams of load runs' events end; nil: they end with their requests.
 	Stopping <-chan struct{}
 }

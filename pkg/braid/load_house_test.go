@@ -16,15 +16,15 @@ import (
 	"github.com/braidhq/braid/pkg/load"
 )
 
-// boards is a fake Superset with two definitions: the service dev, and the service prod that is PROD.
-type boards struct {
+// fakeBoards is a fake Superset with two definitions: the service dev, and the service prod that is PROD.
+type fakeBoards struct {
 	fake *simulator.Server
 	dir  string // of the definitions
 }
 
-func newBoards(t *testing.T) *boards {
+func newFakeBoards(t *testing.T) *fakeBoards {
 	t.Helper()
-	b := &boards{fake: simulator.New(simulator.Config{Seed: 7}), dir: t.TempDir()}
+	b := &fakeBoards{fake: simulator.New(simulator.Config{Seed: 7}), dir: t.TempDir()}
 	server := httptest.NewServer(b.fake)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -45,7 +45,7 @@ func newBoards(t *testing.T) *boards {
 }
 
 // into makes the environments known to a process.
-func (b *boards) into(cfg *braid.EmbeddedConfig) {
+func (b *fakeBoards) into(cfg *braid.EmbeddedConfig) {
 	cfg.Definitions.Dir = b.dir
 	cfg.Getenv = func(name string) string {
 		return map[string]string{"ADMIN": "admin:admin-secret", "GAMMA": "gamma:gamma-secret"}[name]
@@ -137,7 +137,7 @@ func (d *described) needed(o described1) string {
 }
 
 // slow makes each query of the fake take a while.
-func (b *boards) slow(t *testing.T) {
+func (b *fakeBoards) slow(t *testing.T) {
 	t.Helper()
 	if err := b.fake.Update(func(c *simulator.Config) { c.Latency.Base.Low = 300 * time.Millisecond }); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func (b *boards) slow(t *testing.T) {
 }
 
 // sent is how many requests the fake has counted, of all kinds.
-func (b *boards) sent() int { return b.fake.Counters().Requests }
+func (b *fakeBoards) sent() int { return b.fake.Counters().Requests }
 
 // charts is how many of them were for a chart's data.
-func (b *boards) charts() int { return b.fake.Counters().Routes[simulator.ChartData].Requests }
+func (b *fakeBoards) charts() int { return b.fake.Counters().Routes[simulator.ChartData].Requests }

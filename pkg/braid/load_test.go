@@ -15,10 +15,10 @@ import (
 )
 
 // loadsOver gives load runs in a process, the same ones over its HTTP API, and the fake that they go to.
-func loadsOver(t *testing.T) (local, remote braid.LoadRuns, b *boards) {
+func loadsOver(t *testing.T) (local, remote braid.LoadRuns, b *fakeBoards) {
 	t.Helper()
 	_, upstreamBase := upstream(t, simulator.Config{})
-	b = newBoards(t)
+	b = newFakeBoards(t)
 	e := open(t, upstreamBase, b.into)
 	testkit.Run(t, e.Run)
 	api, err := e.ListenAPI(t.Context(), braid.APIConfig{Listen: "127.0.0.1:0"})

@@ -37,8 +37,8 @@ type described struct {
 func describe(t *testing.T) *described {
 	t.Helper()
 	_, upstreamBase := upstream(t, simulator.Config{})
-	boards := newBoards(t)
-	e := open(t, upstreamBase, boards.into)
+	fake := newFakeBoards(t)
+	e := open(t, upstreamBase, fake.into)
 	testkit.Run(t, e.Run)
 	api, err := e.ListenAPI(t.Context(), braid.APIConfig{Listen: "127.0.0.1:0", Version: "1.2.3"})
 	if err != nil {

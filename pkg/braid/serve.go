@@ -11,9 +11,7 @@ import (
 	"github.com/braidhq/braid/internal/dashboard"
 	"github.com/braidhq/braid/internal/httpapi"
 	"github.com/braidhq/braid/internal/httpapi/feed"
-	"github.com/braidhq/braid/internal/loadreport"
 	"github.com/braidhq/braid/internal/output"
-	"github.com/braidhq/braid/pkg/load"
 )
 
 // APIConfig configures the HTTP API.
@@ -72,7 +70,7 @@ func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
 		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(), Subscribed: l.telemetry.Subscribed,
 		Dashboard: dashboard.New(),
-	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName, Definition: l.engine.Definition, Loads: l.desk, LoadPage: loadHTML, Stopping: stopping})
+	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName, Definition: l.engine.Definition, Loads: l.desk, Stopping: stopping})
 	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, stopping: stopping, log: cfg.Log}
 }
 
@@ -108,9 +106,4 @@ func (a *API) sweep(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func loadHTML(r *load.Report) (page []byte, policy string, err error) {
-	page, err = loadreport.HTML(r)
-	return page, loadreport.Policy(), err
 }
