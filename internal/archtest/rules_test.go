@@ -47,7 +47,7 @@ func layers() []layer {
 		{"internal/ledger", []string{"pkg/journal", "pkg/load", "pkg/messages"}},
 		{"internal/scratch", []string{"pkg/frame"}},
 		{"internal/simulator", nil},
-		{"internal/httpapi", []string{pure}},
+		{"internal/httpapi", []string{pure, "internal/loadreport"}},
 		{"internal/dashboard", nil},
 		{"internal/loadreport", []string{"pkg/load", "pkg/timing"}},
 		{"internal/metrics", []string{"pkg/messages", "pkg/service"}},
