@@ -76,11 +76,13 @@ func (a *api) report(ctx context.Context, in *reportInput) (*huma.StreamResponse
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		_, w := humago.Unwrap(ctx)
 		w.Header().Set("Content-Type", written.kind)
-		if written.policy != "" {
-			w.Header().Set("Content-Security-Policy", written.policy)
+		disposition := "attachment"
+		if written.policy != "" { // it is shown, and has names that others chose: it is of no origin, and runs and loads nothing
+			w.Header().Set("Content-Security-Policy", written.policy+"; sandbox; frame-ancestors 'none'")
+			disposition = "inline"
 		}
 		if written.ending != "" {
-			w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", report.Run+written.ending))
+			w.Header().Set("Content-Disposition", fmt.Sprintf("%s; filename=%q", disposition, report.Run+written.ending))
 		}
 		_, _ = w.Write(written.text) // the reader is gone
 	}}, nil

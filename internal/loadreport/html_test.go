@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -105,11 +103,6 @@ func elements(t *testing.T, page string) (tags []xml.StartElement, text string) 
 
 func TestTheReportIsOneFileThatAsksForNothing(t *testing.T) {
 	page := written(t, report(9))
-	if dir := os.Getenv("BRAID_SCREENSHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "load-report.html"), []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	tags, text := elements(t, page)
 	for _, tag := range tags {
 		switch tag.Name.Local {

@@ -17,8 +17,7 @@ const width = 160 // of a bar, in units of the drawing
 // report have one scale.
 type scale struct {
 	From, To string
-	Ticks    []string // places of the decades between
-	low      float64  // decades of a millisecond
+	low      float64 // decades of a millisecond
 	decades  float64
 }
 
@@ -51,9 +50,6 @@ func scaleOf(r *load.Report) scale {
 	s := scale{low: math.Floor(least)}
 	s.decades = max(1, math.Ceil(most)-s.low)
 	s.From, s.To = decade(s.low), decade(s.low+s.decades)
-	for d := 1.0; d < s.decades; d++ {
-		s.Ticks = append(s.Ticks, number(d/s.decades*width))
-	}
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,23 +113,28 @@ func (v *view) fillFacts() {
 	r := v.Report
 	v.Counts = []fact{
 		{"executions", count(r.Total), fmt.Sprintf("%s variations × %s charts", count(r.Selected), count(r.ChartCount))},
-		{"succeeded", count(r.Overall.Success), ""}, {"errors", count(r.Overall.Errors), rate(r.Overall.ErrorRate)},
-		{"timeouts", count(r.Overall.Timeouts), rate(r.Overall.TimeoutRate)}, {"cancelled", count(r.Overall.Cancelled), ""},
-		{"not started", count(r.Overall.NotStarted), ""}, {"not dispatched", count(r.NotDispatched), ""},
-		{"warm-up", count(r.WarmUp), "in no number below"}, {"requests sent", count(r.RequestsSent), ""}, {"took", v.Took, ""},
+		{"succeeded", count(r.Overall.Success), ""},
+		{"errors", count(r.Overall.Errors), rate(r.Overall.ErrorRate)},
+		{"timeouts", count(r.Overall.Timeouts), rate(r.Overall.TimeoutRate)},
+		{"cancelled", count(r.Overall.Cancelled), ""},
+		{"not started", count(r.Overall.NotStarted), ""},
+		{"not dispatched", count(r.NotDispatched), ""},
+		{"warm-up", count(r.WarmUp), "in no number here"},
+		{"requests sent", count(r.RequestsSent), ""},
+		{"took", v.Took, ""},
 	}
 	bound := func(name string) string {
-		for _, b := range r.Capacity.Binding {
-			if b == name {
-				return "binds"
-			}
+		if slices.Contains(r.Capacity.Binding, name) {
+			return "binds"
 		}
 		return ""
 	}
 	v.Terms = []fact{
-		{"in flight at most", count(r.Capacity.Effective), string(r.Capacity.Class)}, {"asked for", count(r.Capacity.Requested), bound("requested")},
+		{"in flight at most", count(r.Capacity.Effective), "the least of these"},
+		{"asked for", count(r.Capacity.Requested), bound("requested")},
 		{"environment's limit", count(r.Capacity.EnvMax), strings.TrimSpace(r.Capacity.EnvMaxSource + " " + bound("env_max"))},
-		{"room in its pool", count(r.Capacity.PoolRoom), bound("pool_room")}, {"ceiling", count(r.Capacity.Ceiling), bound("ceiling")},
+		{"room in its pool", count(r.Capacity.PoolRoom), bound("pool_room")},
+		{"ceiling", count(r.Capacity.Ceiling), bound("ceiling")},
 	}
 }
 
@@ -183,7 +189,8 @@ func (v *view) fillTables() {
 	}{
 		{"wait in the queue", "from queued to taken: grows with the length of the run", &o.Queue},
 		{"wait for a place", "from taken to admitted: the runner's own limits", &o.Resource},
-		{"upstream latency", "from admitted to the last byte: the server", &o.Upstream}, {"end to end", "the sum of the three", &o.EndToEnd},
+		{"upstream latency", "from admitted to the last byte: the server", &o.Upstream},
+		{"end to end", "the sum of the three", &o.EndToEnd},
 		{"from the intended start", "with an arrival rate", o.Late},
 	} {
 		if w.of != nil {

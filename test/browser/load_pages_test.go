@@ -82,7 +82,7 @@ func TestALoadRunFromItsProfileToAComparison(t *testing.T) {
 func TestProdNeedsAnApprovalAndPermissions(t *testing.T) {
 	s := newBoards(t, superset.Config{Seed: 7, Latency: slowly(5 * time.Millisecond)})
 	setUp := newTab(t, s.url)
-	setUp.allow("409")
+	setUp.allow("409", "CONNECTION_REFUSED") // the server begins anew, with tokens
 	setUp.apply(profileText("gated", "boards-prod", 2, "force: true\n"))
 	setUp.reads("It rewrites the cache entries that everybody who looks at the dashboard reads")
 	setUp.sees("the start is shut", `document.querySelector('button[data-verb="start"]').disabled`)
@@ -206,6 +206,7 @@ func TestNamesOfADashboardAreShownAsText(t *testing.T) {
 	b.sees("names are texts", `document.querySelector(".by-chart th[scope=row]").innerText.startsWith("<img src=x") && document.querySelector("main img, main b") === null`)
 	b.fitsPhone("load-names")
 	report := newTab(t, s.url)
+	report.allow("favicon")
 	report.do("open the report", chromedp.Navigate(s.url+"/v1/load/runs/"+id+"/report?format=html"))
 	report.sees("it is the report", `document.querySelector("h1").innerText === "Sales, before the release" && document.querySelectorAll("svg").length > 5`)
 	report.sees("its style is let in by the policy", `getComputedStyle(document.querySelector("td.n")).textAlign === "right"`)

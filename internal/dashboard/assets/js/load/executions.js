@@ -1,5 +1,5 @@
 // The executions of a load run, and all that is known of one.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../dom.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../dom.js";
 import { get } from "../api.js";
 import { usePolled, useRefreshed } from "../live.js";
 import { bytes, count, duration } from "../format.js";
@@ -35,8 +35,12 @@ export function Executions({ run, revision, turn, names, roles, onOpen }) {
 			setMore((m) => ({ ...m, error, busy: false }));
 		}
 	};
-	const known = new Map([...(first.data?.executions ?? []), ...more.list].map((e) => [e.number, e]));
-	const shown = [...known.values()].sort((a, b) => a.number - b.number);
+	const shown = useMemo(() => [...new Map([...(first.data?.executions ?? []), ...more.list].map((e) => [e.number, e])).values()].sort((a, b) => a.number - b.number), [first.data, more.list]);
+	const table = useMemo(() => shown.length > 0 && html`<div class="scroll" tabindex="0"><table class="chunks executions"><caption class="hidden">Executions in the order of the plan</caption>
+		<thead><tr><th scope="col" class="number">Number</th><th scope="col">Chart</th><th scope="col">Outcome</th><th scope="col">Cache</th><th scope="col" class="number">Upstream, ms</th><th scope="col" class="number">Place, ms</th><th scope="col" class="number">Queue, ms</th><th scope="col" class="number">Rows</th><th scope="col">Role</th><th scope="col">Finished</th></tr></thead>
+		<tbody>${shown.map((e) => html`<tr key=${e.number} data-number=${e.number} data-outcome=${e.outcome}><th scope="row" class="number"><button type="button" class="link" onClick=${() => onOpen(e.number)} aria-label=${`Execution ${e.number}`}>${e.number}</button></th>
+			<td class="text">${names.get(e.chart) ?? `chart ${e.chart}`}${e.repeat_of !== undefined && html` <small title="it sent what an earlier one had sent">repeats ${e.repeat_of}</small>`}${e.warm_up && html` <small>warm-up</small>`}</td><td><${Outcome} outcome=${e.outcome} kind=${e.kind} status=${e.status} /></td><td><${CacheState} state=${e.cache_state} />${e.async && html` <small>asynchronous</small>`}</td>
+			<td class="number">${e.admitted ? inMs(nsInMs(e.waits.upstream_latency_ns)) : "–"}</td><td class="number">${inMs(nsInMs(e.waits.resource_wait_ns))}</td><td class="number">${inMs(nsInMs(e.waits.queue_wait_ns))}</td><td class="number">${e.outcome === "success" ? count(e.rows) : "–"}</td><td>${e.role || "–"}</td><td><${Time} at=${e.finished} /></td></tr>`)}</tbody></table></div>`, [shown, names, onOpen]);
 	return html`<section class="panel" aria-labelledby="executions-title"><div class="panel-title"><h2 id="executions-title">Executions</h2>
 		<form class="filters" onSubmit=${(e) => e.preventDefault()}>
 			<label>Outcome <select name="outcome" value=${filter.outcome} onChange=${change("outcome")}><option value="">all</option>${outcomes.map((o) => html`<option value=${o}>${words(o)}</option>`)}</select></label>
@@ -45,11 +49,7 @@ export function Executions({ run, revision, turn, names, roles, onOpen }) {
 		<${ErrorBox} error=${told(first.error) ?? more.error} doing="list the executions" />
 		${!first.data && !first.error && html`<${Loading} what="Reading the executions" />`}
 		${first.data && shown.length === 0 && (next === undefined || next === null) && html`<${Empty} title=${query ? "No execution is like that." : "No execution has a record yet."} />`}
-		${shown.length > 0 && html`<div class="scroll" tabindex="0"><table class="chunks executions"><caption class="hidden">Executions in the order of the plan</caption>
-			<thead><tr><th scope="col" class="number">Number</th><th scope="col">Chart</th><th scope="col">Outcome</th><th scope="col">Cache</th><th scope="col" class="number">Upstream, ms</th><th scope="col" class="number">Place, ms</th><th scope="col" class="number">Queue, ms</th><th scope="col" class="number">Rows</th><th scope="col">Role</th><th scope="col">Finished</th></tr></thead>
-			<tbody>${shown.map((e) => html`<tr key=${e.number} data-number=${e.number} data-outcome=${e.outcome}><th scope="row" class="number"><button type="button" class="link" onClick=${() => onOpen(e.number)} aria-label=${`Execution ${e.number}`}>${e.number}</button></th>
-				<td class="text">${names.get(e.chart) ?? `chart ${e.chart}`}${e.repeat_of !== undefined && html` <small title="it sent what an earlier one had sent">repeats ${e.repeat_of}</small>`}${e.warm_up && html` <small>warm-up</small>`}</td><td><${Outcome} outcome=${e.outcome} kind=${e.kind} status=${e.status} /></td><td><${CacheState} state=${e.cache_state} />${e.async && html` <small>asynchronous</small>`}</td>
-				<td class="number">${e.admitted ? inMs(nsInMs(e.waits.upstream_latency_ns)) : "–"}</td><td class="number">${inMs(nsInMs(e.waits.resource_wait_ns))}</td><td class="number">${inMs(nsInMs(e.waits.queue_wait_ns))}</td><td class="number">${e.outcome === "success" ? count(e.rows) : "–"}</td><td>${e.role || "–"}</td><td><${Time} at=${e.finished} /></td></tr>`)}</tbody></table></div>`}
+		${table}
 		${next !== undefined && next !== null && html`<p><button type="button" disabled=${more.busy} onClick=${load}>${more.busy ? "…" : "Show more"}</button></p>`}</section>`;
 }
 

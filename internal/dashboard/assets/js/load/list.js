@@ -15,20 +15,18 @@ export function Tabs({ at }) {
 	return html`<nav class="tabs" aria-label="Load runs">${tab("#/load", "Runs")}${tab("#/load/profiles", "Profiles and environments")}</nav>`;
 }
 
-// ended counts the executions of which nothing more is to be heard.
-const ended = (p) => (p ? p.recorded + p.not_dispatched : 0);
-
 function Row({ status, now, chosen, onChoose }) {
 	const { run, progress } = status;
 	const bad = (progress?.errors ?? 0) + (progress?.timeouts ?? 0);
+	const recorded = progress?.recorded ?? 0;
 	return html`<tr data-run=${run.id} data-state=${run.state}>
 		<td class="choose"><input type="checkbox" checked=${chosen} onChange=${onChoose} aria-label=${`Choose ${run.profile.name} ${run.id} to compare`} /></td>
 		<th scope="row" class="name"><a href=${runPage(run.id)}>${run.profile.name || run.profile.id}</a><small>${run.environment} · ${run.id}</small></th>
 		<td data-label="Environment"><${Class} name=${run.capacity.class} /></td>
 		<td data-label="State"><${RunState} run=${run} /></td>
 		<td data-label="Verdict"><${Verdict} verdict=${run.verdict || (running(run) ? "pending" : "none")} /></td>
-		<td data-label="Executions" class="wide"><${Progress} completed=${ended(progress) - bad} failed=${bad} total=${run.total} label=${`Executions of ${run.id}`} what="executions" />
-			<small class="numbers">${count(ended(progress))} / ${count(run.total)}${bad > 0 && html` <span class="bad">${count(bad)} failed</span>`}</small></td>
+		<td data-label="Executions" class="wide"><${Progress} completed=${recorded - bad} failed=${bad} total=${run.total} label=${`Executions of ${run.id}`} what="executions" />
+			<small class="numbers">${count(recorded)} / ${count(run.total)}${bad > 0 && html` <span class="bad">${count(bad)} failed</span>`}</small></td>
 		<td data-label="p95, ms" class="number" title=${`of ${count(progress?.waits?.upstream_latency?.sample_count ?? 0)} successes, all cache states together`}>${inMs(nsInMs(progress?.waits?.upstream_latency?.p95_ns))}</td>
 		<td data-label="Started"><${Time} at=${run.created} now=${now} relative />${run.owner && html`<small>${run.owner}${run.team && ` · ${run.team}`}</small>`}</td>
 	</tr>`;

@@ -73,7 +73,7 @@ export function ByChart({ report }) {
 				const first = i === 0 || shown[i - 1].chart !== g.chart;
 				const whole = failures.get(g.chart);
 				return html`<tr key=${`${g.chart} ${g.cache_state}`} data-chart=${g.chart} class=${first ? "first" : "same"}><th scope="row">${first ? g.name || `chart ${g.chart}` : html`<span class="hidden">${g.name || `chart ${g.chart}`}</span>`}</th>
-					<td>${mixed ? (g.cache_states ?? []).map((s) => html`<span class="nowrap">${count(s.count)} <${CacheState} state=${s.cache_state} /></span> `) : html`<${CacheState} state=${g.cache_state} />`}</td>
+					<td>${mixed ? (g.cache_states ?? []).map((s) => html`<span class="of-state"><${CacheState} state=${s.cache_state} /> <span class="number">${count(s.count)}</span></span> `) : html`<${CacheState} state=${g.cache_state} />`}</td>
 					<${Quantiles} n=${g.upstream_latency_ms.sample_count} of=${(p) => g.upstream_latency_ms[p]} /><${Bar} scale=${scale} q=${g.upstream_latency_ms} state=${mixed ? "" : g.cache_state} />
 					<td class="number ${first && whole?.errors > 0 ? "bad" : ""}">${first ? rate(whole?.error_rate) : ""}</td><td class="number ${first && whole?.timeouts > 0 ? "bad" : ""}">${first ? rate(whole?.timeout_rate) : ""}</td></tr>`;
 			})}</tbody></table></div>`}
@@ -88,7 +88,7 @@ export function ByRole({ report }) {
 	const scale = scaleOf(groups);
 	return html`<section class="panel" aria-labelledby="roles-title"><h2 id="roles-title">Latency by role</h2><div class="scroll" tabindex="0"><table class="latency"><caption>Upstream latency of successes in milliseconds, all cache states together</caption>
 		<thead><tr><th scope="col">Role</th><th scope="col">Cache</th><${Heads} /><${Axis} scale=${scale} /><th scope="col" class="number">errors</th><th scope="col" class="number">timeouts</th></tr></thead>
-		<tbody>${groups.map((g) => html`<tr><th scope="row">${g.role || "the environment's first"}</th><td>${(g.cache_states ?? []).map((s) => html`<span class="nowrap">${count(s.count)} <${CacheState} state=${s.cache_state} /></span> `)}</td><${Quantiles} n=${g.upstream_latency_ms.sample_count} of=${(p) => g.upstream_latency_ms[p]} /><${Bar} scale=${scale} q=${g.upstream_latency_ms} />
+		<tbody>${groups.map((g) => html`<tr><th scope="row">${g.role || "the environment's first"}</th><td>${(g.cache_states ?? []).map((s) => html`<span class="of-state"><${CacheState} state=${s.cache_state} /> <span class="number">${count(s.count)}</span></span> `)}</td><${Quantiles} n=${g.upstream_latency_ms.sample_count} of=${(p) => g.upstream_latency_ms[p]} /><${Bar} scale=${scale} q=${g.upstream_latency_ms} />
 			<td class="number">${rate(g.error_rate)}</td><td class="number">${rate(g.timeout_rate)}</td></tr>`)}</tbody></table></div></section>`;
 }
 

@@ -25,6 +25,7 @@ export function OverTime({ series, live }) {
 	const start = series ? new Date(series.from).getTime() / 1000 : 0;
 	const { times, there, lists } = useMemo(() => ({ times: points.map((p) => start + p.at_ns / 1e9), ...latencies(points, percentile) }), [series, percentile, live]);
 	if (points.length === 0) return null;
+	if (points.length === 1) return null; // one step makes no line, and what it has stands elsewhere
 	const failed = points.map((p) => (p.errors + p.timeouts) / step);
 	const done = points.map((p) => p.completed / step);
 	const lines = there.map((s) => ({ label: s, colour: `cache-${s}`, dash: dashes[cacheStates.indexOf(s)] }));

@@ -1,5 +1,5 @@
 // The page of one load run: live while it goes, and its report when it has ended.
-import { html, useCallback, useEffect, useRef, useState } from "../dom.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../dom.js";
 import { get, post, Refused } from "../api.js";
 import { follow, useNow, usePolled, useRefreshed } from "../live.js";
 import { count, duration } from "../format.js";
@@ -44,7 +44,7 @@ function Why({ run, now }) {
 	}[run.ending] ?? `It ended: ${words(run.ending)}`;
 	const { trip } = run;
 	return html`<section class="box why ${run.ending === "stopped" ? "interrupted" : "failed"}" aria-labelledby="why-title"><h2 id="why-title">${title}${run.stopped_by && ` by ${run.stopped_by}`}</h2>
-		${run.reason && html`<p>${run.reason}</p>`}
+		${run.reason && !trip && html`<p>${run.reason}</p>`}
 		${trip && html`<ul>${(trip.triggers ?? []).map((t) => html`<li>${triggerWords[t.metric] ?? words(t.metric)} was <strong>${t.observed}</strong>; the limit is ${t.threshold}</li>`)}</ul>
 			<p class="evidence">At the ${count(trip.at_completed)}th completed execution, <${Time} at=${trip.at} now=${now} />: of the ${count(trip.window_completed)} in the window ${count(trip.window_failures)} had failed.</p>`}
 		<p class="muted">${run.closed ? html`No request was admitted after <${Time} at=${run.closed} now=${now} />. ` : ""}What was recorded until then is kept.</p></section>`;
@@ -86,18 +86,18 @@ function Outcomes({ p }) {
 
 function Numbers({ run, progress: p, now }) {
 	const bad = p.errors + p.timeouts;
-	const over = p.recorded + p.not_dispatched;
 	const { capacity, profile } = run;
 	const stages = profile.stages?.length ?? 0;
 	const began = run.started ?? run.created;
 	return html`<section class="panel numbers" aria-label="Progress">
-		<div class="big-progress"><${Progress} completed=${over - bad} failed=${bad} total=${run.total} label="Executions" what="executions" /><strong>${Math.floor((100 * over) / Math.max(1, run.total))} %</strong></div>
-		<dl class="facts"><${Fact} name="executions">${count(over)} <small>of ${count(run.total)}</small><//>
+		<div class="big-progress"><${Progress} completed=${p.recorded - bad} failed=${bad} total=${run.total} label="Executions" what="executions" /><strong>${Math.floor((100 * p.recorded) / Math.max(1, run.total))} %</strong></div>
+		<dl class="facts"><${Fact} name="executions">${count(p.recorded)} <small>of ${count(run.total)}</small><//>
 			<${Fact} name="succeeded">${count(p.success)}<//><${Fact} name="failed">${bad > 0 ? html`<span class="bad">${count(bad)}</span>` : "0"}<//>
 			<${Fact} name="in flight">${count(p.in_flight)} <small>of ${count(running(run) ? run.slots : capacity.effective)}</small>${running(run) && html`<${QuotaBar} left=${p.in_flight} limit=${capacity.effective} label="In flight of the run's capacity" plain />`}<//>
 			<${Fact} name="capacity" note=${`bound by ${binding(capacity)}`}>${count(capacity.effective)}<//>
 			${stages > 0 && html`<${Fact} name="stage">${count(Math.min(run.stage + 1, stages))} <small>of ${count(stages)}</small><//>`}
 			<${Fact} name="requests sent">${count(p.requests_sent)}<//>${p.warm_up > 0 && html`<${Fact} name="warm-up">${count(p.warm_up)}<//>`}
+			${p.not_dispatched > 0 && html`<${Fact} name="not dispatched">${count(p.not_dispatched)}<//>`}
 			${p.attempts > p.recorded && html`<${Fact} name="repeated">${count(p.attempts - p.recorded)}<//>`}
 			<${Fact} name=${running(run) ? "for" : "took"}>${duration(((running(run) ? now : new Date(run.ended)) - new Date(began)) / 1000)}<//></dl></section>`;
 }
@@ -152,8 +152,13 @@ export function LoadRun({ id, number, may }) {
 	const open = useCallback((n) => (location.hash = `${base}/executions/${n}`), [base]);
 	const close = useCallback(() => (location.hash = base), [base]);
 	useEffect(() => {
-		document.title = run ? `${running(run) ? `${Math.floor((100 * (progress.recorded + progress.not_dispatched)) / Math.max(1, run.total))} % · ` : ""}${run.profile.name || run.profile.id} · Braid` : "Load run · Braid";
+		document.title = run ? `${running(run) ? `${Math.floor((100 * progress.recorded) / Math.max(1, run.total))} % · ` : ""}${run.profile.name || run.profile.id} · Braid` : "Load run · Braid";
 	}, [run?.state, told_]);
+	// What follows from the report alone is made anew only with it: the run's state comes four times a second.
+	const names = useMemo(() => chartNames(report.data), [report.data]);
+	const thresholds = useMemo(() => report.data && html`<${Thresholds} report=${report.data} names=${names} />`, [report.data]);
+	const numbers = useMemo(() => report.data && html`<${ByChart} report=${report.data} /><${ByRole} report=${report.data} /><${Findings} report=${report.data} names=${names} />`, [report.data]);
+	const overTime = useMemo(() => html`<${OverTime} series=${series.data} live=${run ? running(run) : false} />`, [series.data, run?.state]);
 	if (!status) {
 		if (!error) return html`<h1>Load run</h1><${Loading} what="Reading the load run" />`;
 		return error instanceof Refused && error.status === 404
@@ -162,7 +167,6 @@ export function LoadRun({ id, number, may }) {
 	}
 	const name = run.profile.name || run.profile.id;
 	if (gone) return html`<h1>${name}</h1><${Empty} title="The server has this load run no more."><p><a href="#/load">Look at the load runs</a></p><//>`;
-	const names = chartNames(report.data);
 	const others = (all.data?.runs ?? []).map((s) => s.run).filter((r) => r.id !== run.id && r.profile.id === run.profile.id && !running(r) && r.created < run.created).slice(0, 30);
 	return html`<article data-run=${run.id} data-state=${run.state} data-ending=${run.ending}>
 		<p class="crumbs"><a href="#/load">Load runs</a></p>
@@ -173,14 +177,14 @@ export function LoadRun({ id, number, may }) {
 		${run.profile.force && html`<div class="box warning"><strong>Forced.</strong> <span>Every request goes past the cache and rewrites it for everybody.</span></div>`}
 		<${Why} run=${run} now=${now} />
 		<${Numbers} run=${run} progress=${progress} now=${now} />
-		${report.data && html`<${Thresholds} report=${report.data} names=${names} />`}
+		${thresholds}
 		<${Diagnostics} list=${report.data?.diagnostics ?? progress.diagnostics} names=${names} />
 		<div class="halves"><${Outcomes} p=${progress} /><${Breaker} breaker=${progress.breaker ?? report.data?.breaker} rules=${run.profile.breaker} /></div>
-		<${OverTime} series=${series.data} live=${running(run)} />
+		${overTime}
 		<${Waits} summary=${progress.waits} recent=${running(run) ? progress.recent : null} />
 		<${ErrorBox} error=${told(report.error)} doing="read the report" />
 		${!report.data && !report.error && html`<${Loading} what="Reading what was recorded" />`}
-		${report.data && html`<${ByChart} report=${report.data} /><${ByRole} report=${report.data} /><${Findings} report=${report.data} names=${names} />`}
+		${numbers}
 		<${Executions} run=${run} revision=${told_} turn=${turn} names=${names} roles=${[...new Set((report.data?.by_role ?? []).map((g) => g.role).filter(Boolean))]} onOpen=${open} />
 		${number !== undefined && html`<${Execution} run=${run} number=${number} names=${names} onClose=${close} />`}
 		${run.approval && html`<section class="panel" aria-labelledby="approval-title"><h2 id="approval-title">Approved</h2><p>By ${run.approval.by}, <${Time} at=${run.approval.at} now=${now} />: ${run.approval.reason}</p></section>`}
