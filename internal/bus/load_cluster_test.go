@@ -75,7 +75,7 @@ func TestLR_7_6_InAClusterNothingIsAdmittedOnceIntakeIsClosed(t *testing.T) {
 	})
 	closer := connected(t, urls[0])
 	begun := time.Now()
-	for round := 0; round < 6 && (round == 0 || time.Since(begun) < 8*time.Second); round++ { // elections take long where there is little to elect with
+	for round := 0; round < 6 && (round == 0 || time.Since(begun) < 5*time.Second); round++ { // elections take long where there is little to elect with
 		c := &crowd{run: fmt.Sprintf("run-%d", round)}
 		ctx, calm := context.WithCancel(t.Context())
 		upset := make(chan struct{})
@@ -100,7 +100,7 @@ func TestLR_7_6_InAClusterNothingIsAdmittedOnceIntakeIsClosed(t *testing.T) {
 		}
 		calm()
 		<-upset
-		c.people.Wait()
+		c.turnedAway(t)
 		admitted, closed := ledBy(t, closer, c.run)
 		c.judge(t, admitted, closed)
 		if err := closer.Admit(t.Context(), admission(c.run, 1<<20, 1, "p0"), 0); !errors.Is(err, load.ErrIntakeClosed) {

@@ -112,6 +112,21 @@ func (c *crowd) begin(t testing.TB, buses []*bus.Bus) {
 	}
 }
 
+// turnedAway waits until each has been told that intake is closed.
+func (c *crowd) turnedAway(t testing.TB) {
+	t.Helper()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		c.people.Wait()
+	}()
+	select {
+	case <-gone:
+	case <-time.After(testkit.Patience):
+		t.Fatalf("the intake was closed, and somebody is still admitted: %d are", c.admitted.Load())
+	}
+}
+
 // judge looks at what the stream has: no admission is behind the closed message of its place, and as many are stored as were told so.
 func (c *crowd) judge(t testing.TB, admitted map[int][]uint64, closed map[int]uint64) {
 	t.Helper()
@@ -144,7 +159,7 @@ func TestLR_1_5_NothingIsAdmittedOnceIntakeIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored, _ := loadSequences(t, buses[0].JetStream(), c.run)
-		c.people.Wait()
+		c.turnedAway(t)
 		after, _ := loadSequences(t, buses[0].JetStream(), c.run)
 		for place := range load.MaxPlaces {
 			if len(after[place]) != len(stored[place]) {

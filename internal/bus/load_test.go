@@ -404,7 +404,7 @@ func TestAnErrandWhoseAnswerCannotBeStoredIsAnswered(t *testing.T) {
 	server := testkit.Server(t)
 	b, worker := testkit.Join(t, server), testkit.Join(t, server)
 	answers := map[string]*load.Snapshot{
-		"without an id": {V: 1, Environment: "dashboards"},
+		"of no version": {ID: testkit.Digest("s"), Environment: "dashboards"},
 		"too large":     {V: 1, ID: testkit.Digest("s"), Environment: "dashboards", Title: strings.Repeat("x", load.MaxFileBytes)},
 		"none":          nil,
 	}

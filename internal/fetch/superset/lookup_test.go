@@ -117,7 +117,7 @@ func TestLR_9_5_WithoutTheDependentsThereIsNoSnapshot(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	r = newRig(t, simulator.Config{})
-	if _, err := look(t, r, load.LookUp{Dashboard: "12", Role: "Sales"}); !isLookUpError(err) || !strings.Contains(err.Error(), "let a role look") || !strings.Contains(err.Error(), load.Forbidden) {
+	if _, err := look(t, r, load.LookUp{Dashboard: "12", Role: "Sales"}); !isLookUpError(err) || !strings.Contains(err.Error(), "let a role look") || lookUpKind(err) != load.GateDependentsUnknown {
 		t.Errorf("a role that may not read the datasets: %v", err)
 	}
 	if _, err := look(t, r, load.LookUp{Dashboard: "4711"}); !isLookUpError(err) || lookUpKind(err) != load.NotFound {
