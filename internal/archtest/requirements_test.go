@@ -80,7 +80,7 @@ func checkRequirements(page string, tests []string) []string {
 		}
 	}
 	for _, name := range tests {
-		if of := testOf.FindStringSubmatch(name); of != nil && !slices.Contains(rows["LR-"+of[1]+"."+of[2]], name) {
+		if of := testOf.FindStringSubmatch(name); len(of) == 3 && !slices.Contains(rows["LR-"+of[1]+"."+of[2]], name) {
 			add("%s is not in the row of LR-%s.%s", name, of[1], of[2])
 		}
 	}
