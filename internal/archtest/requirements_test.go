@@ -20,13 +20,11 @@ func TestPlantedRequirementsAreFound(t *testing.T) {
 	tests := []string{"TestLR_1_1_One", "TestLR_1_1_Two", "TestByAnotherName"}
 	whole := "| requirement | says | tests |\n|---|---|---|\n| LR-1.1 | one | `TestLR_1_1_One`, `TestLR_1_1_Two` |\n"
 	for name, planted := range map[string]struct{ page, want string }{
-		"a row without a test":                 {strings.Replace(whole, "`TestLR_1_1_One`, `TestLR_1_1_Two`", "", 1), "LR-1.1 names no test"},
-		"a test that there is not":             {strings.Replace(whole, "1_One", "1_Gone", 1), "TestLR_1_1_Gone"},
-		"a test that is left out":              {strings.Replace(whole, ", `TestLR_1_1_Two`", "", 1), "TestLR_1_1_Two"},
-		"a requirement twice":                  {whole + whole, "LR-1.1 twice"},
-		"a requirement without a row":          {whole, "LR-1.2 has no row"},
-		"a requirement that there is not":      {whole + "| LR-12.1 | more | `TestByAnotherName` |\n", "LR-12.1"},
-		"a test of it under another name only": {strings.Replace(whole, "`TestLR_1_1_One`, `TestLR_1_1_Two`", "`TestByAnotherName`", 1), "TestLR_1_1_One"},
+		"a row without a test":            {strings.Replace(whole, "`TestLR_1_1_One`, `TestLR_1_1_Two`", "", 1), "LR-1.1 names no test"},
+		"a test that there is not":        {strings.Replace(whole, "1_One", "1_Gone", 1), "TestLR_1_1_Gone"},
+		"a requirement twice":             {whole + whole, "LR-1.1 twice"},
+		"a requirement without a row":     {whole, "LR-1.2 has no row"},
+		"a requirement that there is not": {whole + "| LR-12.1 | more | `TestByAnotherName` |\n", "LR-12.1"},
 	} {
 		found := strings.Join(checkRequirements(planted.page, tests), "\n")
 		if !strings.Contains(found, planted.want) {
@@ -38,11 +36,9 @@ func TestPlantedRequirementsAreFound(t *testing.T) {
 var (
 	requirementRow = regexp.MustCompile(`(?m)^\| (LR-(\d+)\.(\d+)) \|[^|]*\|([^|]*)\|$`)
 	namedTest      = regexp.MustCompile("`(Test\\w+)`")
-	testOf         = regexp.MustCompile(`^TestLR_(\d+)_(\d+)_`)
 )
 
-// checkRequirements compares the table of a page with the tests that there are: each requirement has one row with at least one test that exists, and
-// each test that is named by a requirement stands in its row.
+// checkRequirements compares the table of a page with the tests that there are: each requirement has one row with at least one test that exists.
 func checkRequirements(page string, tests []string) []string {
 	var findings []string
 	add := func(format string, args ...any) {
@@ -77,11 +73,6 @@ func checkRequirements(page string, tests []string) []string {
 	for _, row := range requirementRow.FindAllStringSubmatch(page, -1) {
 		if !known[row[1]] {
 			add("there is no %s", row[1])
-		}
-	}
-	for _, name := range tests {
-		if of := testOf.FindStringSubmatch(name); len(of) == 3 && !slices.Contains(rows["LR-"+of[1]+"."+of[2]], name) {
-			add("%s is not in the row of LR-%s.%s", name, of[1], of[2])
 		}
 	}
 	return findings
