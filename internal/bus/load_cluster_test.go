@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -73,14 +74,15 @@ func TestLR_7_6_InAClusterNothingIsAdmittedOnceIntakeIsClosed(t *testing.T) {
 		return buses[0].Ensure(t.Context(), bus.AssetConfig{Durability: bus.Cluster}) == nil
 	})
 	closer := connected(t, urls[0])
-	for round := range 6 {
+	begun := time.Now()
+	for round := 0; round < 6 && (round == 0 || time.Since(begun) < 5*time.Second); round++ { // elections take long where there is little to elect with
 		c := &crowd{run: fmt.Sprintf("run-%d", round)}
 		ctx, calm := context.WithCancel(t.Context())
 		upset := make(chan struct{})
 		go func() {
 			defer close(upset)
 			for ctx.Err() == nil {
-				_, _ = closer.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.LOAD", nil, 5*time.Second) // the next one leads
+				_, _ = closer.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.LOAD", nil, time.Second) // the next one leads
 				if err := buses[rand.IntN(3)].Conn().ForceReconnect(); err != nil {
 					t.Error(err)
 				}
@@ -98,12 +100,48 @@ func TestLR_7_6_InAClusterNothingIsAdmittedOnceIntakeIsClosed(t *testing.T) {
 		}
 		calm()
 		<-upset
-		c.people.Wait()
-		c.judge(t, closer.JetStream())
+		c.turnedAway(t)
+		admitted, closed := ledBy(t, closer, c.run)
+		c.judge(t, admitted, closed)
 		if err := closer.Admit(t.Context(), admission(c.run, 1<<20, 1, "p0"), 0); !errors.Is(err, load.ErrIntakeClosed) {
 			t.Errorf("who comes late: %v", err)
 		}
 	}
+}
+
+// ledBy reads what the stream's leader has of a run. A consumer may live with a server that is behind, and a leader that was elected just now may have
+// yet to apply what is stored: once it has stored one thing more, it has applied all before.
+func ledBy(t *testing.T, b *bus.Bus, run string) (admitted map[int][]uint64, closed map[int]uint64) {
+	t.Helper()
+	if err := b.Admit(t.Context(), admission("behind-"+run, 0, 1, "p0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	admitted, closed = map[int][]uint64{}, map[int]uint64{}
+	for next, more := uint64(1), true; more; {
+		testkit.Until(t, "the leader answers", func() bool {
+			question := fmt.Appendf(nil, `{"seq": %d, "next_by_subj": "braid.load.*.%s.>"}`, next, run)
+			answer, err := b.Conn().Request("$JS.API.STREAM.MSG.GET.LOAD", question, time.Second)
+			var said struct {
+				Error   *struct{ Code int }
+				Message struct {
+					Subject string
+					Seq     uint64
+					Data    []byte
+				}
+			}
+			if err != nil || json.Unmarshal(answer.Data, &said) != nil || said.Error != nil && said.Error.Code != 404 {
+				return false // it is being elected
+			}
+			if more = said.Error == nil; more {
+				next = said.Message.Seq + 1
+				if err := note(said.Message.Subject, said.Message.Data, said.Message.Seq, admitted, closed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return true
+		})
+	}
+	return admitted, closed
 }
 
 // connected waits for a cluster's JetStream to have come together.

@@ -282,6 +282,10 @@ func (e *errands) release(ctx context.Context, id string) {
 
 // answer stores what came of an errand; the head goes last.
 func (e *errands) answer(ctx context.Context, l *load.LookUp, s *load.Snapshot, failed error) error {
+	var packed []byte
+	if failed == nil {
+		packed, failed = packSnapshot(s)
+	}
 	head := lookUpAnswer{V: load.Version}
 	switch word, ok := errors.AsType[*load.LookUpError](failed); {
 	case ok:
@@ -289,11 +293,6 @@ func (e *errands) answer(ctx context.Context, l *load.LookUp, s *load.Snapshot, 
 	case failed != nil:
 		head.Failed = &load.LookUpError{Kind: "failed", Message: messages.Text(failed.Error())}
 	default:
-		data, err := s.Encode()
-		if err != nil {
-			return err
-		}
-		packed := compress(data)
 		for ; head.Pieces == 0 || head.Pieces*filePiece < len(packed); head.Pieces++ {
 			piece := packed[head.Pieces*filePiece : min(len(packed), (head.Pieces+1)*filePiece)]
 			if err := e.store(ctx, answerPiece(l.ID, head.Pieces), piece); err != nil {
@@ -306,6 +305,22 @@ func (e *errands) answer(ctx context.Context, l *load.LookUp, s *load.Snapshot, 
 		return err
 	}
 	return e.store(ctx, answerKey+l.ID+".head", text)
+}
+
+// packSnapshot's error is the answer then: whoever asked would wait for nothing.
+func packSnapshot(s *load.Snapshot) ([]byte, error) {
+	if s == nil {
+		return nil, fmt.Errorf("the worker's answer: %w: it has no snapshot", messages.ErrInvalid)
+	}
+	data, err := s.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("the worker's answer cannot be stored: %w", err)
+	}
+	packed := compress(data)
+	if len(packed) > filePieces*filePiece {
+		return nil, fmt.Errorf("the worker's answer cannot be stored: %w: it has %d bytes, at most %d", messages.ErrInvalid, len(packed), filePieces*filePiece)
+	}
+	return packed, nil
 }
 
 // store puts a part of an answer in the place of what a worker that died may have left.

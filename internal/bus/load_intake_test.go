@@ -56,26 +56,30 @@ func readSequences(ctx context.Context, js jetstream.JetStream, run string) (adm
 		if err != nil {
 			return nil, nil, err
 		}
-		tokens := strings.Split(msg.Subject(), ".")
-		if tokens[2] == "closed" {
-			place, err := strconv.Atoi(tokens[4])
-			if err != nil {
-				return nil, nil, err
-			}
-			closed[place] = meta.Sequence.Stream
-			continue
-		}
-		a, err := load.DecodeAdmission(msg.Data())
-		if err != nil {
+		if err := note(msg.Subject(), msg.Data(), meta.Sequence.Stream, admitted, closed); err != nil {
 			return nil, nil, err
 		}
-		var place int
-		if _, err := fmt.Sscanf(a.Worker, "p%d", &place); err != nil {
-			return nil, nil, err
-		}
-		admitted[place] = append(admitted[place], meta.Sequence.Stream)
 	}
 	return admitted, closed, nil
+}
+
+func note(subject string, data []byte, sequence uint64, admitted map[int][]uint64, closed map[int]uint64) error {
+	tokens := strings.Split(subject, ".")
+	if tokens[2] == "closed" {
+		place, err := strconv.Atoi(tokens[4])
+		closed[place] = sequence
+		return err
+	}
+	a, err := load.DecodeAdmission(data)
+	if err != nil {
+		return err
+	}
+	var place int
+	if _, err := fmt.Sscanf(a.Worker, "p%d", &place); err != nil {
+		return err
+	}
+	admitted[place] = append(admitted[place], sequence)
+	return nil
 }
 
 // crowd is many who admit at the places of a run, until each is told that intake is closed.
@@ -108,10 +112,24 @@ func (c *crowd) begin(t testing.TB, buses []*bus.Bus) {
 	}
 }
 
-// judge reads the stream: no admission is behind the closed message of its place, and as many are stored as were told so.
-func (c *crowd) judge(t testing.TB, js jetstream.JetStream) {
+// turnedAway waits until each has been told that intake is closed.
+func (c *crowd) turnedAway(t testing.TB) {
 	t.Helper()
-	admitted, closed := loadSequences(t, js, c.run)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		c.people.Wait()
+	}()
+	select {
+	case <-gone:
+	case <-time.After(testkit.Patience):
+		t.Fatalf("the intake was closed, and somebody is still admitted: %d are", c.admitted.Load())
+	}
+}
+
+// judge looks at what the stream has: no admission is behind the closed message of its place, and as many are stored as were told so.
+func (c *crowd) judge(t testing.TB, admitted map[int][]uint64, closed map[int]uint64) {
+	t.Helper()
 	total := 0
 	for place, seqs := range admitted {
 		total += len(seqs)
@@ -141,14 +159,15 @@ func TestLR_1_5_NothingIsAdmittedOnceIntakeIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored, _ := loadSequences(t, buses[0].JetStream(), c.run)
-		c.people.Wait()
+		c.turnedAway(t)
 		after, _ := loadSequences(t, buses[0].JetStream(), c.run)
 		for place := range load.MaxPlaces {
 			if len(after[place]) != len(stored[place]) {
 				t.Errorf("place %d: an admission was stored after CloseIntake had returned", place)
 			}
 		}
-		c.judge(t, buses[0].JetStream())
+		_, closed := loadSequences(t, buses[0].JetStream(), c.run)
+		c.judge(t, after, closed)
 		if closed, err := buses[1].IntakeClosed(t.Context(), c.run); err != nil || !closed {
 			t.Errorf("closed: %v, %v", closed, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -396,6 +397,29 @@ func TestAnErrandOfAWorkerThatDiesGoesToAnother(t *testing.T) {
 	})
 	if err := testkit.Receive(t, "answer", told); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAnErrandWhoseAnswerCannotBeStoredIsAnswered(t *testing.T) {
+	server := testkit.Server(t)
+	b, worker := testkit.Join(t, server), testkit.Join(t, server)
+	answers := map[string]*load.Snapshot{
+		"of no version": {ID: testkit.Digest("s"), Environment: "dashboards"},
+		"too large":     {V: 1, ID: testkit.Digest("s"), Environment: "dashboards", Title: strings.Repeat("x", load.MaxFileBytes)},
+		"none":          nil,
+	}
+	testkit.Run(t, func(ctx context.Context) error {
+		return worker.ServeLookUps(ctx, func(string) bool { return true }, func(_ context.Context, l *load.LookUp) (*load.Snapshot, error) {
+			return answers[l.Dashboard], nil
+		})
+	})
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+		_, err := b.LookUp(ctx, &load.LookUp{V: 1, ID: testkit.Digest(name)[:8], Environment: "dashboards", Definition: testkit.Digest("d"), Dashboard: name, Expires: b.Now().Add(time.Hour)})
+		cancel()
+		if word, ok := errors.AsType[*load.LookUpError](err); !ok || word.Kind != "failed" || !strings.Contains(word.Message, "worker's answer") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/braidhq/braid/internal/loadrun/executor"
 	"github.com/braidhq/braid/internal/testkit"
 	"github.com/braidhq/braid/pkg/load"
+	"github.com/braidhq/braid/pkg/messages"
 )
 
 // site is a desk, controllers and an executor on a real bus, with a client in the place of the service.
@@ -21,6 +23,9 @@ type site struct {
 	*house
 	server *bus.Server
 	bus    *bus.Bus
+
+	unserved time.Duration // of controllers; 0: their default
+	garbled  atomic.Bool   // definitions cannot be read by workers
 
 	counting sync.Mutex // guards what follows
 	sent     int
@@ -40,7 +45,7 @@ func newSite(t *testing.T) *site {
 
 func (s *site) ports(b *bus.Bus) loadrun.Ports {
 	return loadrun.Ports{
-		Records: b, Files: b, Queue: b, Intake: b, Executions: b, Errands: b, Services: b, Environments: s.house, Leader: b.Leader(),
+		Records: b, Files: b, Queue: b, Intake: b, Executions: b, Errands: b, Services: b, Environments: s.house, Leader: b.Leader(), Places: b.Leases(),
 		NewID: s.newID, Now: b.Now,
 	}
 }
@@ -48,7 +53,7 @@ func (s *site) ports(b *bus.Bus) loadrun.Ports {
 // control runs a controller on a connection of its own.
 func (s *site) control(id string) *testkit.Running {
 	s.t.Helper()
-	c, err := loadrun.NewController(loadrun.Config{ID: id, LeaderTTL: time.Second}, s.ports(testkit.Join(s.t, s.server)))
+	c, err := loadrun.NewController(loadrun.Config{ID: id, LeaderTTL: time.Second, UnservedAfter: s.unserved}, s.ports(testkit.Join(s.t, s.server)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -70,6 +75,9 @@ func (s *site) work() {
 }
 
 func (s *site) Client(_ context.Context, environment, _ string) (executor.Client, *load.Environment, error) {
+	if s.garbled.Load() {
+		return nil, nil, fmt.Errorf("%w: a key of the definition is not known here", messages.ErrInvalid)
+	}
 	d, err := s.Environment(environment)
 	if err != nil {
 		return nil, nil, err

@@ -23,6 +23,8 @@ type Config struct {
 	LeaderTTL  time.Duration // a dead controller is followed after this, whole seconds; 4 s
 	StallAfter time.Duration // with no news for this long, what has no record is queued again; 1 min
 	Keep       time.Duration // runs that ended longer ago are removed; 0: never
+
+	UnservedAfter time.Duration // a run in which no worker takes part for this long ends as failed; 10 min
 }
 
 func (c Config) withDefaults() Config {
@@ -34,6 +36,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StallAfter == 0 {
 		c.StallAfter = time.Minute
+	}
+	if c.UnservedAfter == 0 {
+		c.UnservedAfter = 10 * time.Minute
 	}
 	return c
 }
@@ -49,6 +54,7 @@ type Ports struct {
 	Environments Environments // of the desk
 	Services     Services     // of the desk
 	Leader       lease.Store  // of the controller
+	Places       lease.Store  // that workers hold, of the controller; nil: runs that nobody serves wait for ever
 	NewID        func() string
 	Now          func() time.Time
 	Log          *slog.Logger

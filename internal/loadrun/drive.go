@@ -20,6 +20,8 @@ type course struct {
 	left   int          // of these, those without one
 	failed *load.Execution
 	stall  time.Duration // how long without news is too long
+	looked time.Time     // for a worker that takes part
+	served time.Time     // when one did
 }
 
 // drive leads a run until its intake closes, or until somebody else changes the record. It begins by reading what is recorded: a beginning and a
@@ -99,6 +101,8 @@ func (d *course) act(ctx context.Context) (over bool, err error) {
 		return true, d.close(ctx, load.Completed, "")
 	case d.bad > 0 && d.recorded+d.bad >= r.Total:
 		return true, d.close(ctx, load.Failed, fmt.Sprintf("%d records cannot be read; they may be of a newer Braid", d.bad))
+	case d.unserved(ctx):
+		return true, d.close(ctx, load.Failed, d.unservedReason())
 	case r.State == load.Preparing && d.left == 0:
 		return d.change(ctx, func(r *load.Run) {
 			r.State, r.Started = load.Running, d.c.ports.Now()

@@ -80,7 +80,7 @@ func (d *Desk) Follow(ctx context.Context, id string, on func(*load.RunStatus) e
 		if status.Progress != nil {
 			now[1] = status.Progress.Updated
 		}
-		if first || now != told {
+		if first || now != told || !status.Run.State.Active() { // the end is told, also where it came in the same moment
 			if err := on(status); err != nil {
 				return err
 			}

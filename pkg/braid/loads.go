@@ -39,7 +39,7 @@ func newCoordination(b *bus.Bus, cfg CoordinatorConfig) (coordination, error) {
 		return coordination{}, err
 	}
 	ports := loadrun.Ports{
-		Records: b, Files: b, Queue: b, Intake: b, Executions: b, Errands: b, Services: b, Leader: b.Leader(),
+		Records: b, Files: b, Queue: b, Intake: b, Executions: b, Errands: b, Services: b, Leader: b.Leader(), Places: b.Leases(),
 		Environments: loadEnvironments{cfg.Definitions}, NewID: queryID, Now: b.Now, Log: cfg.Log,
 	}
 	settings := loadrun.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, Keep: cfg.Keep}

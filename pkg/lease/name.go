@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/braidhq/braid/pkg/messages"
 )
@@ -35,3 +36,8 @@ func (n Name) String() string {
 	}
 	return n.Service + "/" + n.Capacity
 }
+
+// Slot is the key of a slot in the store: its entry has a value for as long as somebody holds it.
+func (n Name) Slot(index int) string { return slotKeyOf(n.String(), index) }
+
+func slotKeyOf(name string, index int) string { return name + "." + strconv.Itoa(index) }

@@ -93,7 +93,7 @@ func (s *Semaphore) State() State {
 	return state
 }
 
-func (s *Semaphore) key(index int) string { return s.name + "." + strconv.Itoa(index) }
+func (s *Semaphore) key(index int) string { return slotKeyOf(s.name, index) }
 
 // indexOf reads a key as key writes it; others, and those beyond any cap, are no slots.
 func (s *Semaphore) indexOf(key string) (int, bool) {

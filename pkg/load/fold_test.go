@@ -437,7 +437,7 @@ func TestTheWarmUpIsInNoNumberButTheCounts(t *testing.T) {
 	}
 }
 
-func TestAReportIsThatOfItsRecordsByteForByte(t *testing.T) {
+func TestLR_11_3_AReportIsThatOfItsRecordsByteForByte(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := running(t, 30, func(r *load.Run) { r.State, r.Ending = load.Ended, load.Completed })
 		var records []*load.Execution

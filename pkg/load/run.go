@@ -73,6 +73,9 @@ type Run struct {
 	Asked      string    `json:"asked_sha256,omitempty"` // of what was asked under it
 }
 
+// PlacesOf is the capacity of the environment's service that the places of a run are leased of.
+func PlacesOf(run string) string { return "run-" + run }
+
 // Trip is what the breaker saw when it tripped (LR-7.6).
 type Trip struct {
 	AtCompleted int       `json:"at_completed"`

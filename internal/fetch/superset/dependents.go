@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,6 +41,18 @@ func (s *survey) dependents(ctx context.Context) (load.Dependents, error) {
 	items = slices.Compact(items)
 	fingerprint, err := fingerprintOf(items)
 	return load.Dependents{Fingerprint: fingerprint, Items: items}, err
+}
+
+// dependentsUnknown is what a failure to read them is to whoever asked: they are told apart from a dashboard that cannot be read, as the gate
+// is. The failure may be shared, as that of a login, and is left as it is; so is the end of ctx.
+func dependentsUnknown(err error) error {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		return err
+	}
+	unknown := *f
+	unknown.Kind, unknown.Message = load.GateDependentsUnknown, f.Kind+": "+f.Message
+	return &unknown
 }
 
 // dependentsOf reads an answer of related_objects. A list that says of itself that it has more than it shows is not whole.

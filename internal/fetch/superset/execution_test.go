@@ -1,18 +1,21 @@
 package superset
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
 
 	simulator "github.com/braidhq/braid/internal/simulator/superset"
 	"github.com/braidhq/braid/pkg/load"
@@ -291,5 +294,21 @@ func TestLR_4_8_TheFieldsArePassedOnUntouched(t *testing.T) {
 	q := answer.Queries[0]
 	if string(q.IsCached) != `"maybe"` || string(q.CachedDttm) != "[1,  2]" || string(q.CacheTimeout) != "8.64e4" || q.CacheKey != nil || q.QueriedDttm != nil || q.State != load.Unknown {
 		t.Errorf("%s", q.CachedDttm)
+	}
+}
+
+func TestLR_5_6_DigestsAreOfTheDecodedBody(t *testing.T) {
+	body := `{"result": [{"data": [` + strings.Repeat(`{"n": 1}, `, 100) + `{"n": 1}], "is_cached": null, "cached_dttm": null, "cache_timeout": 1, "rowcount": 101}]}`
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, _ = z.Write([]byte(body))
+	_ = z.Close()
+	plain := executeAt(t, odd{body: body})
+	packed := executeAt(t, odd{header: http.Header{"Content-Encoding": {"gzip"}}, body: zipped.String()})
+	if plain.Outcome != load.Success || packed.BodySHA256 != plain.BodySHA256 || packed.DataSHA256 != plain.DataSHA256 || packed.BodyBytes != int64(len(body)) {
+		t.Errorf("plain %+v, packed %+v", plain, packed)
+	}
+	if plain.WireBytes != int64(len(body)) || packed.WireBytes != int64(zipped.Len()) {
+		t.Errorf("over the wire came %d and %d bytes, of %d and %d", plain.WireBytes, packed.WireBytes, len(body), zipped.Len())
 	}
 }

@@ -108,7 +108,7 @@ func (s *survey) run(ctx context.Context) (*load.Snapshot, error) {
 	}
 	s.snapshot.Filters = nativeFilters(dashboard.Get("json_metadata").String(), s.layout, ids)
 	if s.snapshot.Dependents, err = s.dependents(ctx); err != nil {
-		return nil, err
+		return nil, dependentsUnknown(err)
 	}
 	return s.sealed()
 }

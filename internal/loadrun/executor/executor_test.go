@@ -59,7 +59,7 @@ func TestLR_1_2_ExecutionsAreTakenInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestLR_2_5_AllRunsOfAnEnvironmentShareItsLimit(t *testing.T) {
+func TestLR_1_4_AllRunsOfAnEnvironmentShareItsLimit(t *testing.T) {
 	up := &upstream{answer: held(20 * time.Millisecond)}
 	r := newRig(t, up)
 	r.service(20)

@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ func TestLR_2_7_TheTokenOfLoadComesBeforeThePlaceAmongAllRequests(t *testing.T) 
 	r.work("w1", func(s *setup) { s.Grace = time.Millisecond })
 	testkit.Until(t, "two are in flight, and three have a place of the run", func() bool {
 		_, _, now := up.counted()
-		return now == 2 && r.heldPlaces(environment+"/run-run1", 5) == 5
+		return now == 2 && r.heldPlaces(environment+"/"+load.PlacesOf("run1"), 5) == 5
 	})
 	if load, shared := r.heldPlaces(environment+"/load", 2), r.heldPlaces(environment, 20); load != 2 || shared != 2 {
 		t.Errorf("%d tokens and %d places among all requests are held", load, shared)
@@ -110,4 +111,26 @@ func (r *rig) heldPlaces(name string, n int) int {
 		}
 	}
 	return held
+}
+
+func TestLR_1_3_APlaceOfTheRunIsGivenBackBehindTheRecord(t *testing.T) {
+	up := &upstream{}
+	r := newRig(t, up)
+	r.service(20)
+	run := r.start("run1", 4, func(run *load.Run) { run.Slots = 2 })
+	hold := make(chan struct{})
+	r.work("w1", func(s *setup) { s.Executions = waitingExecutions{r.bus, hold} })
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release)
+	testkit.Until(t, "two have their answer", func() bool { requests, _, now := up.counted(); return requests == 2 && now == 0 })
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 15 { // as long as no record is stored
+		<-tick.C
+		if requests, _, _ := up.counted(); requests != 2 || r.heldPlaces(environment+"/"+load.PlacesOf("run1"), 2) != 2 {
+			t.Fatalf("%d requests, and %d places are held", requests, r.heldPlaces(environment+"/"+load.PlacesOf("run1"), 2))
+		}
+	}
+	release()
+	r.agrees(r.recorded("run1", run.Total))
 }

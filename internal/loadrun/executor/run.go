@@ -190,7 +190,7 @@ func (r *run) prepare(ctx, background context.Context, tending *sync.WaitGroup) 
 	if r.env, err = r.x.enter(r.x.tended, &r.x.tending, record, r.where); err != nil { //nolint:contextcheck // what it starts lasts as long as the executor
 		return err
 	}
-	places, err := r.x.semaphore(lease.Name{Service: record.Environment, Capacity: "run-" + r.id}, record.Slots)
+	places, err := r.x.semaphore(lease.Name{Service: record.Environment, Capacity: load.PlacesOf(r.id)}, record.Slots)
 	if err == nil {
 		err = places.SetTTL(r.x.lifeOf(record))
 	}

@@ -81,11 +81,17 @@ func TestLR_11_1_WhatARunSaysThatItSentIsWhatTheTargetHasCounted(t *testing.T) {
 		own := r.apart()
 		own.work(id, func(s *setup) { s.Clients = clients{client(own, id), &r.where} })
 	}
-	r.recorded("run1", run.Total/2)
-	fake.Advance(2 * time.Minute) // all tokens have expired
+	r.recorded("run1", run.Total/8) // most are to come
+	fake.Advance(2 * time.Minute)   // all tokens have expired
 	k := r.recorded("run1", run.Total)
 	stats := fake.Stats()
-	if counted := stats.Routes[simulator.ChartData].Requests; counted != len(k.admissions) || counted < run.Total {
+	unsent := 0 // of the worker that died: its other hands may just have been admitted
+	for _, a := range k.admissions {
+		if a.Worker == "w1" {
+			unsent = min(unsent+1, 4)
+		}
+	}
+	if counted := stats.Routes[simulator.ChartData].Requests; counted > len(k.admissions) || counted < len(k.admissions)-unsent || counted < run.Total {
 		t.Errorf("%d admissions are stored, and the target has counted %d requests", len(k.admissions), counted)
 	}
 	if most := stats.Routes[simulator.ChartData].MaxInFlight; most > 5 {
