@@ -90,7 +90,7 @@ func (x *execution) run(ctx context.Context) error {
 	if deadline <= 0 {
 		deadline = defaultDeadline
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, deadline, errDeadline)
+	bounded, cancel := context.WithDeadlineCause(ctx, x.answer.Admitted.Add(deadline), errDeadline)
 	defer cancel()
 	if err := x.sent(bounded, t); err != nil {
 		return x.broken(ctx, bounded, err)
@@ -191,7 +191,7 @@ func (x *execution) broken(ctx, bounded context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(context.Cause(bounded), errDeadline):
+	case errors.Is(context.Cause(bounded), errDeadline), errors.Is(err, errDeadline):
 		x.answer.Outcome, x.answer.Kind, x.answer.Message = load.Timeout, load.Deadline, errDeadline.Error()
 	case errors.Is(err, errEncoding), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), isCorrupt(err):
 		x.failAs(load.BadBody, err.Error())

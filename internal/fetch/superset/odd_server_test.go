@@ -116,6 +116,26 @@ func TestARequestWhoseConnectionDiesIsNotSentAgain(t *testing.T) {
 	}
 }
 
+// thawed is the context of a process that has stood still beyond the deadline, in the moment in which it goes on.
+type thawed struct{ context.Context }
+
+func (thawed) Deadline() (time.Time, bool) { return time.Now().Add(-time.Nanosecond), true }
+
+func TestNothingIsSentBehindItsDeadline(t *testing.T) {
+	var counted atomic.Int32
+	c := oddClient(t, odd{counted: &counted, body: `{"result": [{}]}`})
+	x := &execution{client: c, request: oddRequest()}
+	who, _ := c.identityOf("")
+	x.who, x.answer.Admitted = who, time.Now()
+	late := thawed{t.Context()}
+	if err := x.broken(t.Context(), late, x.sent(late, token{Access: "a", Generation: 1})); err != nil || x.answer.Kind != load.Deadline {
+		t.Errorf("%+v, %v", x.answer, err)
+	}
+	if counted.Load() != 0 {
+		t.Errorf("the server has counted %d requests", counted.Load())
+	}
+}
+
 func TestAKeptConnectionThatWasClosedCostsNoExecution(t *testing.T) {
 	// The server closes each connection right behind its answer without saying so, and every request arrives all the same, once.
 	var counted atomic.Int32
