@@ -232,9 +232,9 @@ func (x *execution) fail(f *failure) {
 // read reads an answer to its end and judges it. After an asynchronous run, tasks is not nil.
 func (x *execution) read(ctx context.Context, response *http.Response, async *asyncRun) error {
 	x.answer.Status = response.StatusCode
-	kept := &spool{dir: x.client.cfg.ScratchDir}
+	kept := &spool{dir: x.client.cfg.ScratchDir, shared: &x.client.scratch}
 	defer kept.close()
-	answer := newScanner(kept, x.request.Sample)
+	answer := newScanner(x.queries, kept, x.request.Sample)
 	head, bad, err := x.readBody(response, answer)
 	if err != nil {
 		return err
