@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,7 @@ func (c *Client) Execute(ctx context.Context, r load.Request, places load.Places
 	err := x.run(ctx)
 	x.answer.Message = clip(x.hide(x.answer.Message))
 	x.answer.Sample, x.answer.Truncated = x.safeSample()
+	x.hideInFields()
 	return x.answer, err
 }
 
@@ -409,6 +411,22 @@ func (x *execution) safeSample() (sample []byte, truncated bool) {
 		return []byte("[]"), true
 	}
 	return x.answer.Sample, x.answer.Truncated
+}
+
+// hideInFields takes out the fields of the cache in which the server repeats a secret. They have been judged by then.
+func (x *execution) hideInFields() {
+	if x.who == nil {
+		return
+	}
+	secrets := x.who.secrets()
+	for i := range x.answer.Queries {
+		q := &x.answer.Queries[i]
+		for _, field := range []*json.RawMessage{&q.IsCached, &q.CachedDttm, &q.QueriedDttm, &q.CacheTimeout, &q.CacheKey} {
+			if len(*field) > len("null") && fetch.Holds(*field, secrets...) {
+				*field = json.RawMessage(`"[hidden]"`)
+			}
+		}
+	}
 }
 
 // clip bounds a message.

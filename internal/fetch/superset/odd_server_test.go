@@ -116,6 +116,19 @@ func TestARequestWhoseConnectionDiesIsNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestASecretThatTheServerRepeatsIsInNoField(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"result": [{"is_cached": true, "cached_dttm": null, "cache_timeout": 60, "cache_key": %q, "data": []}]}`, r.Header.Get("Authorization"))
+	}
+	a := executeAt(t, odd{handler: echo})
+	if a.Outcome != load.Success || len(a.Queries) != 1 || a.Queries[0].State != load.Hit || string(a.Queries[0].CacheTimeout) != "60" {
+		t.Fatalf("%+v", a)
+	}
+	if key := string(a.Queries[0].CacheKey); strings.Contains(key, "an-access-token") || !json.Valid(a.Queries[0].CacheKey) {
+		t.Errorf("the key is %s", key)
+	}
+}
+
 // thawed is the context of a process that has stood still beyond the deadline, in the moment in which it goes on.
 type thawed struct{ context.Context }
 
