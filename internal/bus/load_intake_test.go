@@ -193,7 +193,7 @@ func TestAnAdmissionIsToldTheTruthWhenAskedAgain(t *testing.T) {
 	}
 }
 
-func TestLR_1_5_AnAdmissionThatIsHeardOfTooLateIsNotToBeUsed(t *testing.T) {
+func TestAnAdmissionThatIsHeardOfTooLateIsNotToBeUsed(t *testing.T) {
 	b := testkit.Bus(t)
 	a := admission("run1", 3, 1, "w1")
 	if err := b.Admit(t.Context(), a, 4); err != nil {

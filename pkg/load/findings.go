@@ -29,7 +29,7 @@ type findingKey struct {
 type dataSeen struct {
 	digests []digestSeen
 	at      map[string]int // of digests, once there are many
-	other   string // row set of the first; empty once a set is not known or not the same
+	other   string         // row set of the first; empty once a set is not known or not the same
 }
 
 type digestSeen struct {

@@ -77,7 +77,7 @@ func TestLR_5_4_DataThatDiffersIsAFinding(t *testing.T) {
 	}
 }
 
-func TestLR_5_4_DataThatDiffersEachTimeIsOneFindingOfAllDigests(t *testing.T) {
+func TestDataThatDiffersEachTimeIsOneFindingOfAllDigests(t *testing.T) {
 	const distinct = 40
 	f := folded(t, running(t, 4*distinct, nil))
 	for n := range 4 * distinct {

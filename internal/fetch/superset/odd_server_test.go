@@ -130,7 +130,7 @@ func TestASecretThatTheServerRepeatsIsInNoField(t *testing.T) {
 }
 
 // thawed is the context of a process that has stood still beyond the deadline, in the moment in which it goes on.
-type thawed struct{ context.Context }
+type thawed struct{ context.Context } //nolint:containedctx // it is one
 
 func (thawed) Deadline() (time.Time, bool) { return time.Now().Add(-time.Nanosecond), true }
 

@@ -221,7 +221,7 @@ func (l *lateEcho) Admit(ctx context.Context, a *load.Admission, place int) erro
 	return err
 }
 
-func TestLR_1_5_AnAdmissionThatIsHeardOfTooLateIsNotUsed(t *testing.T) {
+func TestAnAdmissionThatIsHeardOfTooLateIsNotUsed(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		up := &upstream{}
 		r := newRig(t, up)
