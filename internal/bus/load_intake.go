@@ -26,6 +26,10 @@ const (
 // item in hand must not be admitted.
 const closedFor = 30 * 24 * time.Hour
 
+// admittedFor is how long after it was stored an admission is good. A run that is stopped ends no sooner than five seconds after, so that
+// nothing is sent for it behind its end, also by who was cut off or stood still right when it was admitted.
+const admittedFor = 4 * time.Second
+
 const (
 	askAgain     = 20 * time.Millisecond // after a refusal that passes
 	askAgainMost = time.Second
@@ -35,7 +39,8 @@ const (
 // the caller holds, 0 to load.MaxPlaces-1: the server checks that it is not closed in the moment in which it stores the admission, and refuses
 // two at a time that are checked against one place, which is asked again. While the store cannot be reached it asks again until ctx
 // ends; what was asked then may be stored, and whoever asks for the same admission again is told the truth. An error that wraps
-// messages.ErrExists means that somebody else has admitted the same number and attempt.
+// messages.ErrExists means that somebody else has admitted the same number and attempt; one that wraps load.ErrAdmittedLate that the admission was
+// stored more than four seconds ago, and that its request is not to be sent any more.
 func (b *Bus) Admit(ctx context.Context, a *load.Admission, place int) error {
 	if place < 0 || place >= load.MaxPlaces {
 		return fmt.Errorf("admit %d of %s: %w: place %d, want 0 to %d", a.Number, a.Run, messages.ErrInvalid, place, load.MaxPlaces-1)
@@ -49,9 +54,10 @@ func (b *Bus) Admit(ctx context.Context, a *load.Admission, place int) error {
 		msg := nats.NewMsg(subject)
 		msg.Data = data
 		unless(msg, closed)
+		tried := time.Now()
 		err := b.refused(b.tryPublish(ctx, msg))
 		if err == nil {
-			return nil
+			return inTime(a, time.Since(tried))
 		}
 		if errors.Is(err, messages.ErrConflict) || errors.Is(err, messages.ErrExists) {
 			over, settled := b.settleAdmission(ctx, a, subject, closed)
@@ -91,13 +97,21 @@ func (b *Bus) settleAdmission(ctx context.Context, a *load.Admission, subject, c
 	case have != nil:
 		stored, err := load.DecodeAdmission(have.Data)
 		if err == nil && stored.Worker == a.Worker && stored.At.Equal(a.At) {
-			return true, nil
+			return true, inTime(a, b.Now().Sub(have.Time))
 		}
 		return true, fmt.Errorf("admit %d of %s: %w: attempt %d was admitted by somebody else", a.Number, a.Run, messages.ErrExists, a.Attempt)
 	case shut != nil:
 		return true, fmt.Errorf("admit %d of %s: %w", a.Number, a.Run, load.ErrIntakeClosed)
 	}
 	return false, nil
+}
+
+// inTime tells whether an admission may be used that was stored so long ago.
+func inTime(a *load.Admission, ago time.Duration) error {
+	if ago > admittedFor {
+		return fmt.Errorf("admit %d of %s: %w", a.Number, a.Run, load.ErrAdmittedLate)
+	}
+	return nil
 }
 
 // lastOf asks the leader of LOAD for the last message of a subject, or of those that match it; nil when there is none.

@@ -212,6 +212,25 @@ func TestAnAdmissionIsToldTheTruthWhenAskedAgain(t *testing.T) {
 	}
 }
 
+func TestAnAdmissionThatIsHeardOfTooLateIsNotToBeUsed(t *testing.T) {
+	b := testkit.Bus(t)
+	a := admission("run1", 3, 1, "w1")
+	if err := b.Admit(t.Context(), a, 4); err != nil {
+		t.Fatal(err)
+	}
+	b.Mistake(3 * time.Second)
+	if err := b.Admit(t.Context(), a, 4); err != nil {
+		t.Errorf("three seconds later: %v", err)
+	}
+	b.Mistake(2 * time.Second)
+	if err := b.Admit(t.Context(), a, 4); !errors.Is(err, load.ErrAdmittedLate) {
+		t.Errorf("five seconds later: %v", err)
+	}
+	if err := b.Admit(t.Context(), admission("run1", 4, 1, "w1"), 4); err != nil {
+		t.Errorf("one that is stored now: %v", err)
+	}
+}
+
 func TestAnIntakeStaysClosedWhenItsRunIsRemoved(t *testing.T) {
 	b := testkit.Bus(t)
 	if err := b.CloseIntake(t.Context(), "run1"); err != nil {

@@ -56,6 +56,10 @@ type Item struct {
 // ErrIntakeClosed means that a run admits no request any more.
 var ErrIntakeClosed = errors.New("the run's intake is closed")
 
+// ErrAdmittedLate means that an admission is stored, and was heard of so late that it may not be used: by now the run may have been stopped and
+// have ended.
+var ErrAdmittedLate = errors.New("the admission was heard of too late to be used")
+
 // ErrSealed means that a run takes no record of an execution any more: what it counted at its end stays true.
 var ErrSealed = errors.New("the run's records are sealed")
 

@@ -28,7 +28,8 @@ type findingKey struct {
 // dataSeen is what was seen of one group, in the order in which it came.
 type dataSeen struct {
 	digests []digestSeen
-	other   string // row set of the first; empty once a set is not known or not the same
+	at      map[string]int // of digests, once there are many
+	other   string         // row set of the first; empty once a set is not known or not the same
 }
 
 type digestSeen struct {
@@ -121,16 +122,45 @@ func (f *findings) add(e *Execution) {
 		seen = &dataSeen{other: e.rowSet()}
 		f.groups[key] = seen
 	}
-	i := slices.IndexFunc(seen.digests, func(d digestSeen) bool { return d.sha256 == e.DataSHA256 })
+	i := seen.index(e.DataSHA256)
 	if i < 0 {
-		i = len(seen.digests)
-		seen.digests = append(seen.digests, digestSeen{sha256: f.same(e.DataSHA256)})
+		i = seen.begin(f.same(e.DataSHA256))
 		if i > 0 && (seen.other == "" || e.rowSet() != seen.other) {
 			seen.other = ""
 		}
 	}
 	seen.digests[i].count++
 	seen.digests[i].states[stateIndex(e.Cache)]++
+}
+
+// fewDigests is up to how many digests of a group looking at each of them is cheap. Data may differ in each execution.
+const fewDigests = 16
+
+// index finds a digest; -1: it has not been seen.
+func (d *dataSeen) index(sha256 string) int {
+	if d.at == nil {
+		return slices.IndexFunc(d.digests, func(have digestSeen) bool { return have.sha256 == sha256 })
+	}
+	if i, ok := d.at[sha256]; ok {
+		return i
+	}
+	return -1
+}
+
+// begin adds a digest and gives its index.
+func (d *dataSeen) begin(sha256 string) int {
+	i := len(d.digests)
+	d.digests = append(d.digests, digestSeen{sha256: sha256})
+	if i == fewDigests {
+		d.at = make(map[string]int, 4*fewDigests)
+		for j := range d.digests {
+			d.at[d.digests[j].sha256] = j
+		}
+	}
+	if d.at != nil {
+		d.at[sha256] = i
+	}
+	return i
 }
 
 func stateIndex(s CacheState) int {

@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,6 +74,32 @@ func TestLR_5_4_DataThatDiffersIsAFinding(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+func TestDataThatDiffersEachTimeIsOneFindingOfAllDigests(t *testing.T) {
+	const distinct = 40
+	f := folded(t, running(t, 4*distinct, nil))
+	for n := range 4 * distinct {
+		digest := n % distinct
+		if n >= 3*distinct { // the first ones once more than the others
+			digest = n % 3
+		}
+		f.Execution(data(n, fmt.Sprintf("%064x", digest), "[1]", nil))
+	}
+	findings := f.Report().Findings
+	if len(findings) != 1 || len(findings[0].Digests) != distinct {
+		t.Fatalf("%d findings: %+v", len(findings), findings)
+	}
+	count := 0
+	for i, d := range findings[0].Digests {
+		count += d.Count
+		if i > 2 && (d.Count != 3 || d.SHA256 != fmt.Sprintf("%064x", i)) || i <= 2 && d.Count < 16 {
+			t.Errorf("digest %d: %+v", i, d)
+		}
+	}
+	if count != 4*distinct {
+		t.Errorf("%d executions are counted", count)
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	statusPath    = "/api/v1/task/status_changes"
 	pollEvery     = 500 * time.Millisecond // as a browser does
 	eventsPerCall = 100
+	callsAtOnce   = 50 // for events, before the next wait
 	pollsForAll   = 4
 )
 
@@ -149,9 +150,10 @@ func (x *execution) follow(ctx context.Context, run *asyncRun) (call, error) {
 	}
 }
 
-// pollEvents reads the session's events, of which other requests have theirs too, up to the present one.
+// pollEvents reads the session's events, of which other requests have theirs too, up to the present one, or as many as are read at
+// once.
 func (x *execution) pollEvents(ctx context.Context, run *asyncRun) (done call, ended bool, err error) {
-	for {
+	for range callsAtOnce {
 		what := call{method: http.MethodGet, path: eventsPath}
 		if run.last != "" {
 			what.query = url.Values{"last_id": {run.last}}
@@ -178,9 +180,10 @@ func (x *execution) pollEvents(ctx context.Context, run *asyncRun) (done call, e
 			}
 		}
 		if len(events) < eventsPerCall {
-			return call{}, false, nil
+			break
 		}
 	}
+	return call{}, false, nil
 }
 
 var resultPath = regexp.MustCompile(`/api/v1/chart/data/([A-Za-z0-9_.-]{1,200})$`)

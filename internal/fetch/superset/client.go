@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/braidhq/braid/internal/fetch"
@@ -72,6 +73,7 @@ type Client struct {
 	cfg         Config
 	pace        *pace
 	identities  map[string]*identity // by role
+	scratch     atomic.Int64         // bytes of answers that are in files
 }
 
 // New makes the client of an environment.

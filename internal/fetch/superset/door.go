@@ -64,6 +64,11 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 	}
 	what.jar.give(r)
 	spanned, end := c.cfg.Trace(ctx, what.method, address.String())
+	// A process that stood still goes on before its timers do.
+	if until, bounded := ctx.Deadline(); bounded && !time.Now().Before(until) {
+		end(0, errDeadline)
+		return nil, errDeadline
+	}
 	response, err := c.cfg.Transport.RoundTrip(r.WithContext(spanned))
 	if err != nil {
 		end(0, err)
@@ -115,7 +120,7 @@ func (c *Client) exchange(ctx context.Context, what call) (status int, header ht
 // broken is the failure of a connection.
 func (c *Client) broken(what call, err error) *failure {
 	f := &failure{Kind: load.Transport, Message: what.method + " " + what.path + ": " + connectionTrouble(err)}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errDeadline) {
 		f.Kind, f.Message = load.Deadline, fmt.Sprintf("%s %s: no answer for %s", what.method, what.path, metadataTime)
 	}
 	return f

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,7 @@ func (c *Client) Execute(ctx context.Context, r load.Request, places load.Places
 	err := x.run(ctx)
 	x.answer.Message = clip(x.hide(x.answer.Message))
 	x.answer.Sample, x.answer.Truncated = x.safeSample()
+	x.hideInFields()
 	return x.answer, err
 }
 
@@ -90,7 +92,7 @@ func (x *execution) run(ctx context.Context) error {
 	if deadline <= 0 {
 		deadline = defaultDeadline
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, deadline, errDeadline)
+	bounded, cancel := context.WithDeadlineCause(ctx, x.answer.Admitted.Add(deadline), errDeadline)
 	defer cancel()
 	if err := x.sent(bounded, t); err != nil {
 		return x.broken(ctx, bounded, err)
@@ -191,7 +193,7 @@ func (x *execution) broken(ctx, bounded context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(context.Cause(bounded), errDeadline):
+	case errors.Is(context.Cause(bounded), errDeadline), errors.Is(err, errDeadline):
 		x.answer.Outcome, x.answer.Kind, x.answer.Message = load.Timeout, load.Deadline, errDeadline.Error()
 	case errors.Is(err, errEncoding), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), isCorrupt(err):
 		x.failAs(load.BadBody, err.Error())
@@ -232,9 +234,9 @@ func (x *execution) fail(f *failure) {
 // read reads an answer to its end and judges it. After an asynchronous run, tasks is not nil.
 func (x *execution) read(ctx context.Context, response *http.Response, async *asyncRun) error {
 	x.answer.Status = response.StatusCode
-	kept := &spool{dir: x.client.cfg.ScratchDir}
+	kept := &spool{dir: x.client.cfg.ScratchDir, shared: &x.client.scratch}
 	defer kept.close()
-	answer := newScanner(kept, x.request.Sample)
+	answer := newScanner(x.queries, kept, x.request.Sample)
 	head, bad, err := x.readBody(response, answer)
 	if err != nil {
 		return err
@@ -409,6 +411,22 @@ func (x *execution) safeSample() (sample []byte, truncated bool) {
 		return []byte("[]"), true
 	}
 	return x.answer.Sample, x.answer.Truncated
+}
+
+// hideInFields takes out the fields of the cache in which the server repeats a secret. They have been judged by then.
+func (x *execution) hideInFields() {
+	if x.who == nil {
+		return
+	}
+	secrets := x.who.secrets()
+	for i := range x.answer.Queries {
+		q := &x.answer.Queries[i]
+		for _, field := range []*json.RawMessage{&q.IsCached, &q.CachedDttm, &q.QueriedDttm, &q.CacheTimeout, &q.CacheKey} {
+			if len(*field) > len("null") && fetch.Holds(*field, secrets...) {
+				*field = json.RawMessage(`"[hidden]"`)
+			}
+		}
+	}
 }
 
 // clip bounds a message.

@@ -116,6 +116,39 @@ func TestARequestWhoseConnectionDiesIsNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestASecretThatTheServerRepeatsIsInNoField(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"result": [{"is_cached": true, "cached_dttm": null, "cache_timeout": 60, "cache_key": %q, "data": []}]}`, r.Header.Get("Authorization"))
+	}
+	a := executeAt(t, odd{handler: echo})
+	if a.Outcome != load.Success || len(a.Queries) != 1 || a.Queries[0].State != load.Hit || string(a.Queries[0].CacheTimeout) != "60" {
+		t.Fatalf("%+v", a)
+	}
+	if key := string(a.Queries[0].CacheKey); strings.Contains(key, "an-access-token") || !json.Valid(a.Queries[0].CacheKey) {
+		t.Errorf("the key is %s", key)
+	}
+}
+
+// thawed is the context of a process that has stood still beyond the deadline, in the moment in which it goes on.
+type thawed struct{ context.Context } //nolint:containedctx // it is one
+
+func (thawed) Deadline() (time.Time, bool) { return time.Now().Add(-time.Nanosecond), true }
+
+func TestNothingIsSentBehindItsDeadline(t *testing.T) {
+	var counted atomic.Int32
+	c := oddClient(t, odd{counted: &counted, body: `{"result": [{}]}`})
+	x := &execution{client: c, request: oddRequest()}
+	who, _ := c.identityOf("")
+	x.who, x.answer.Admitted = who, time.Now()
+	late := thawed{t.Context()}
+	if err := x.broken(t.Context(), late, x.sent(late, token{Access: "a", Generation: 1})); err != nil || x.answer.Kind != load.Deadline {
+		t.Errorf("%+v, %v", x.answer, err)
+	}
+	if counted.Load() != 0 {
+		t.Errorf("the server has counted %d requests", counted.Load())
+	}
+}
+
 func TestAKeptConnectionThatWasClosedCostsNoExecution(t *testing.T) {
 	// The server closes each connection right behind its answer without saying so, and every request arrives all the same, once.
 	var counted atomic.Int32

@@ -14,7 +14,7 @@ const (
 	maxKeyBytes   = 64
 	maxFieldBytes = 2 << 10  // of a field that is kept of one query; they go into the execution's record
 	maxListBytes  = 64 << 10 // of rejected_filters, of which only names of columns are told
-	maxQueries    = 1000     // query results that are looked at; more are counted
+	maxQueries    = 1000     // tasks of one request
 )
 
 // errNotJSON is a text that is not what chart/data answers with.
@@ -59,6 +59,7 @@ type found struct {
 // texts themselves go to data, byte for byte. What it holds is bounded whatever comes. It takes exactly the texts that are JSON, as
 // long as they nest no deeper than maxDepth, and no name twice where a name counts. Used by one goroutine.
 type scanner struct {
+	most   int       // of the members of result that are looked at: as many as the request has queries; more are counted
 	data   io.Writer // takes the raw texts of all members data, one after the other; its errors end the copying and are kept in dataErr
 	sample *load.Sampler
 
@@ -84,8 +85,8 @@ type scanner struct {
 	dataErr error
 }
 
-func newScanner(data io.Writer, bounds load.SampleBounds) *scanner {
-	return &scanner{data: data, sample: load.NewSampler(bounds), stack: make([]byte, 0, maxDepth)}
+func newScanner(queries int, data io.Writer, bounds load.SampleBounds) *scanner {
+	return &scanner{most: queries, data: data, sample: load.NewSampler(bounds), stack: make([]byte, 0, maxDepth)}
 }
 
 // wanted are the members of a query result that count.
@@ -266,10 +267,10 @@ func (s *scanner) begun(i int, c byte) error {
 		}
 		s.seen, s.inResult = c == '[', c == '['
 	case depth == 2 && s.inResult:
-		if s.count++; s.count <= maxQueries {
+		if s.count++; s.count <= s.most {
 			s.queries = append(s.queries, &found{object: c == '{', fields: map[string]json.RawMessage{}})
 		}
-	case depth == 3 && s.inResult && s.stack[2] == '{' && s.count <= maxQueries:
+	case depth == 3 && s.inResult && s.stack[2] == '{' && s.count <= s.most:
 		return s.openField(i, s.name())
 	case depth == 4 && s.field == "data" && s.stack[3] == '[':
 		q := s.queries[len(s.queries)-1]

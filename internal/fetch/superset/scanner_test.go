@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +29,7 @@ func worked(t *testing.T) []byte {
 func scan(t interface{ Helper() }, text []byte, piece int, bounds load.SampleBounds) (*scanner, *spool, error) {
 	t.Helper()
 	kept := &spool{}
-	s := newScanner(kept, bounds)
+	s := newScanner(maxQueries, kept, bounds)
 	for part := text; len(part) > 0; {
 		n := min(piece, len(part))
 		if _, err := s.Write(part[:n]); err != nil {
@@ -206,6 +207,49 @@ func TestAScannedAnswerIsThatOfAReaderThatHoldsItAll(t *testing.T) {
 		text := `{"x": ` + value.Draw(t, "before") + `, "result" :[` + strings.Join(results, ",\n") + `] ,"y":` + value.Draw(t, "behind") + "} "
 		checkAgainstPlain(t, []byte(text), rapid.IntRange(1, 40).Draw(t, "piece"))
 	})
+}
+
+func TestMoreResultsThanQueriesAreCountedAlone(t *testing.T) {
+	kept := &spool{dir: t.TempDir()}
+	s := newScanner(2, kept, load.SampleBounds{})
+	text := `{"result": [` + strings.TrimSuffix(strings.Repeat(`{"is_cached": null, "data": [1]},`, 50), ",") + `]}`
+	if _, err := s.Write([]byte(text)); err != nil || s.close() != nil {
+		t.Fatal(err)
+	}
+	if s.count != 50 || len(s.queries) != 2 || kept.size != 2*int64(len("[1]")) {
+		t.Errorf("counted %d, kept %d and %d bytes of data", s.count, len(s.queries), kept.size)
+	}
+}
+
+func TestTheDiskThatLongAnswersTakeIsBounded(t *testing.T) {
+	var shared atomic.Int64
+	shared.Store(maxScratch - 3<<20)
+	one, other := &spool{dir: t.TempDir(), shared: &shared}, &spool{dir: t.TempDir(), shared: &shared}
+	piece := make([]byte, 1<<20)
+	write := func(s *spool, pieces int) (err error) {
+		for range pieces {
+			if _, err = s.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := write(one, 3); err != nil { // one in memory, two on the disk
+		t.Fatal(err)
+	}
+	if err := write(other, 3); !errors.Is(err, errScratch) {
+		t.Errorf("beyond the bound: %v", err)
+	}
+	other.close()
+	one.close()
+	if have := shared.Load(); have != maxScratch-3<<20 {
+		t.Errorf("%d bytes are counted still", have-(maxScratch-3<<20))
+	}
+	again := &spool{dir: t.TempDir(), shared: &shared}
+	defer again.close()
+	if err := write(again, 4); err != nil {
+		t.Error(err)
+	}
 }
 
 func FuzzScanner(f *testing.F) {

@@ -6,12 +6,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/braidhq/braid/pkg/load"
 )
 
 // spoolMemory is what a spool holds before it goes on in a file.
 const spoolMemory = 1 << 20
+
+// maxScratch is what the spools of one client hold in files at once. A short body may decompress to a long one, and the disk is everybody's.
+const maxScratch = 16 << 30
+
+// errScratch is data that found no room.
+var errScratch = fmt.Errorf("answers that are being read take more than %d GiB of the disk", maxScratch>>30)
 
 // spool keeps the texts of data of one answer until their lengths are known: data_sha256 has the length before the text, so a text cannot be
 // hashed as it comes. What is longer than spoolMemory is in a file without a name. Used by one goroutine.
@@ -21,6 +28,8 @@ type spool struct {
 	file   *os.File
 	named  string // where the file could not be removed at once
 	size   int64
+	shared *atomic.Int64 // bytes in files of all spools; nil: they are not counted
+	filed  int64         // of them, this one's
 }
 
 // Write adds to it. After an error what is in it is of no use.
@@ -29,6 +38,12 @@ func (s *spool) Write(p []byte) (int, error) {
 	if s.file == nil && len(s.memory)+len(p) <= spoolMemory {
 		s.memory = append(s.memory, p...)
 		return len(p), nil
+	}
+	if s.shared != nil {
+		s.filed += int64(len(p))
+		if s.shared.Add(int64(len(p))) > maxScratch {
+			return 0, errScratch
+		}
 	}
 	if s.file == nil {
 		file, err := os.CreateTemp(s.dir, "braid-answer-*")
@@ -72,7 +87,10 @@ func (s *spool) close() {
 			_ = os.Remove(s.named)
 		}
 	}
-	*s = spool{dir: s.dir}
+	if s.shared != nil {
+		s.shared.Add(-s.filed)
+	}
+	*s = spool{dir: s.dir, shared: s.shared}
 }
 
 // dataDigest is that of all data that is in the spool (LR-5.3).

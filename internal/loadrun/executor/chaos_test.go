@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -195,6 +196,49 @@ func TestLR_1_5_AWorkerThatStoodStillBeyondItsLeaseSendsNothing(t *testing.T) {
 	}
 	if k.outcomes()["success/"] != run.Total {
 		t.Errorf("%v", k.outcomes())
+	}
+}
+
+// lateEcho stores the first admission, and has its answer lost until it is too late.
+type lateEcho struct {
+	*bus.Bus
+	stored chan struct{}
+	heard  chan struct{}
+	once   sync.Once
+}
+
+func (l *lateEcho) Admit(ctx context.Context, a *load.Admission, place int) error {
+	err := l.Bus.Admit(ctx, a, place)
+	l.once.Do(func() {
+		close(l.stored)
+		<-l.heard
+		err = errors.Join(err, load.ErrAdmittedLate)
+	})
+	return err
+}
+
+func TestAnAdmissionThatIsHeardOfTooLateIsNotUsed(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		up := &upstream{}
+		r := newRig(t, up)
+		r.service(20)
+		run := r.start("run1", 1, func(run *load.Run) { run.Slots = 1 })
+		echo := &lateEcho{Bus: r.bus, stored: make(chan struct{}), heard: make(chan struct{})}
+		r.work("w1", func(s *setup) { s.Intake = echo })
+		testkit.Receive(t, "an admission", closing(echo.stored))
+		want, n := "success/", run.Total
+		if stopped {
+			r.closeIntake("run1")
+			want, n = "cancelled/drain_over", 1
+		}
+		close(echo.heard)
+		k := r.recorded("run1", n)
+		if k.outcomes()[want] != n || len(k.executions) != n {
+			t.Errorf("stopped %v: %v in %d records", stopped, k.outcomes(), len(k.executions))
+		}
+		if sent, _, _ := up.counted(); sent != len(k.admissions)-1 {
+			t.Errorf("stopped %v: %d requests of %d admissions; all but the first are used", stopped, sent, len(k.admissions))
+		}
 	}
 }
 

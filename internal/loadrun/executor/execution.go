@@ -216,17 +216,20 @@ func (e *execution) admit(ctx context.Context, repeat bool) error {
 	err := e.r.x.ports.Intake.Admit(waiting, &load.Admission{
 		V: load.Version, Run: e.r.id, Number: e.item.Number, Attempt: e.delivery.Attempt(), Repeat: repeat, Worker: e.r.x.cfg.ID, At: at.UTC(),
 	}, e.place.Index())
-	if err != nil {
-		if cause := context.Cause(waiting); cause != nil && !errors.Is(err, load.ErrIntakeClosed) {
-			return cause
+	if late := errors.Is(err, load.ErrAdmittedLate); err == nil || late {
+		e.mu.Lock()
+		e.admitted = e.r.x.ports.Local()
+		e.requests++
+		e.mu.Unlock()
+		if late {
+			return err
 		}
-		return err
+		return e.holds(ctx)
 	}
-	e.mu.Lock()
-	e.admitted = e.r.x.ports.Local()
-	e.requests++
-	e.mu.Unlock()
-	return e.holds(ctx)
+	if cause := context.Cause(waiting); cause != nil && !errors.Is(err, load.ErrIntakeClosed) {
+		return cause
+	}
+	return err
 }
 
 // holds tells whether the request may be sent this very moment, as far as places and time go.

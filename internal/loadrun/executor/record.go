@@ -114,9 +114,10 @@ func (e *execution) unsent(ctx context.Context, err error) (*load.Execution, err
 		return nil, fmt.Errorf("%w: %w", errLeave, why)
 	case errors.Is(why, ErrStopping) && e.r.closed():
 		return e.cancelled(load.Cancelled, load.WorkerStopping), nil
-	case (errors.Is(why, errLostPlace) || errors.Is(why, lease.ErrLost)) && e.r.closed():
+	case (errors.Is(why, errLostPlace) || errors.Is(why, lease.ErrLost) || errors.Is(why, load.ErrAdmittedLate)) && e.r.closed():
 		return e.cancelled(load.Cancelled, kind), nil
-	case errors.Is(why, context.Canceled), errors.Is(why, ErrStopping), errors.Is(why, errLostPlace), errors.Is(why, lease.ErrLost):
+	case errors.Is(why, context.Canceled), errors.Is(why, ErrStopping), errors.Is(why, errLostPlace), errors.Is(why, lease.ErrLost),
+		errors.Is(why, load.ErrAdmittedLate):
 		return nil, fmt.Errorf("%w: %w", errHandBack, why)
 	}
 	return nil, fmt.Errorf("%w: %w", errLeave, why)
