@@ -106,7 +106,17 @@ func TestWhatChangesSomethingAsksForTheRightPermission(t *testing.T) {
 		"POST /v1/plan":                {access.QueriesSubmit, false},
 		"POST /v1/query-file":          {access.QueriesSubmit, false},
 		"POST /login":                  {anyone, false},
-		"POST /logout":                 {anyone, false},
+
+		"POST /v1/load/profiles":                {access.LoadRun, true},
+		"PUT /v1/load/profiles/{id}":            {access.LoadRun, true},
+		"DELETE /v1/load/profiles/{id}":         {access.LoadRun, true},
+		"POST /v1/load/profiles/{id}/look-up":   {access.LoadRun, true},
+		"POST /v1/load/profiles/{id}/approvals": {access.LoadProd, true},
+		"POST /v1/load/profile-file":            {access.LoadRun, false},
+		"POST /v1/load/runs":                    {access.LoadRun, true},
+		"POST /v1/load/runs/{id}/stop":          {access.LoadRun, true},
+		"DELETE /v1/load/runs/{id}":             {access.LoadRun, true},
+		"POST /logout":                          {anyone, false},
 	}
 	for pattern, got := range rules(nil) {
 		changes := !strings.HasPrefix(pattern, "GET ")

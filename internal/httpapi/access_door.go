@@ -27,7 +27,7 @@ func (a *api) admit(w http.ResponseWriter, r *http.Request, pattern string, next
 	if v.operation = a.operations[pattern]; v.operation == "" {
 		v.operation = pattern
 	}
-	v.query = queryIn(pattern, r)
+	v.query, v.ofLoad = queryIn(pattern, r), isOfLoad(pattern)
 	if a.access != nil && required.permission != anyone {
 		from, err := a.access.caller(r)
 		if err == nil {

@@ -68,6 +68,7 @@ func rules(of *Access) map[string]rule {
 		"POST " + verifyPath:  {access.Operations, true},
 		"POST " + garbagePath: {access.Operations, true},
 	}
+	loadRules(table)
 	if of != nil && of.metricsOpen {
 		table["GET "+metricsPath] = rule{anyone, false}
 	}

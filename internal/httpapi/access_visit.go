@@ -31,6 +31,7 @@ type visit struct {
 	principal *access.Principal // nil: nobody is known, as on a server without tokens
 	operation string            // id
 	query     string            // that is changed, as far as it is known: the whole id, else as it was given
+	ofLoad    bool              // query is the load profile or run that is changed
 	atEnd     []func()
 }
 

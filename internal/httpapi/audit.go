@@ -40,6 +40,7 @@ type auditEvent struct {
 	Event     string    `json:"event"` // started, done, failed, refused, login, logout
 	Operation string    `json:"operation"`
 	Query     string    `json:"query,omitempty"`
+	Load      string    `json:"load,omitempty"` // the load profile or run
 	Name      string    `json:"name,omitempty"`
 	Team      string    `json:"team,omitempty"`
 	Role      string    `json:"role,omitempty"`
@@ -81,6 +82,9 @@ func (a *Audit) open() (*os.File, error) {
 func (a *Audit) event(r *http.Request, what string) auditEvent {
 	v := visitOf(r.Context())
 	e := auditEvent{V: 1, Time: a.now().UTC(), Event: what, Operation: v.operation, Query: messages.Text(v.query), Remote: addressOf(r), RequestID: v.requestID}
+	if v.ofLoad {
+		e.Query, e.Load = "", e.Query
+	}
 	if p := v.principal; p != nil {
 		e.Name, e.Team, e.Role, e.Token = p.Name, p.Team, string(p.Role), p.Token
 	}
@@ -150,7 +154,7 @@ func (a *Audit) mayTell(now time.Time) (leftOut int, ok bool) {
 }
 
 func (a *Audit) tell(e auditEvent) {
-	a.log.Info("audit", "audit", true, "event", e.Event, "operation", e.Operation, "query", e.Query, "name", e.Name, "team", e.Team, "role", e.Role, "token_id", e.Token, // under its own name it would be taken out of the log
+	a.log.Info("audit", "audit", true, "event", e.Event, "operation", e.Operation, "query", e.Query, "load", e.Load, "name", e.Name, "team", e.Team, "role", e.Role, "token_id", e.Token, // under its own name it would be taken out of the log
 
 		"remote", e.Remote, "request_id", e.RequestID, "status", e.Status, "reason", e.Reason, "left_out", e.LeftOut)
 }

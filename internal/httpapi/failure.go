@@ -22,6 +22,9 @@ func (a *api) failure(what string, err error) *contract.Problem {
 	if p, ok := errors.AsType[*contract.Problem](err); ok {
 		return p
 	}
+	if p := contract.NewLoadProblem(err); p != nil {
+		return p
+	}
 	kind := contract.KindOf(err)
 	switch {
 	case kind.Slug != contract.Internal:

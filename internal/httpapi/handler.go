@@ -81,6 +81,7 @@ func New(cfg Config, ports Ports) http.Handler {
 	a.routeQuotas()
 	a.routeLiveViews()
 	a.routeStorage()
+	a.routeLoad()
 	a.routeHealth()
 	a.routeProblems()
 	if cfg.Metrics != nil {

@@ -15,8 +15,9 @@ import (
 // openAPIConfig leaves out the library's own routes: they load scripts from elsewhere, and render on first use without a
 // lock. It shares nothing between two handlers.
 func openAPIConfig(version string) huma.Config {
-	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[messages.InFlight](), reflect.TypeFor[inFlight]())
+	describeLoadTypes(schemas)
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

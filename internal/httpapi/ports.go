@@ -75,4 +75,8 @@ type Ports struct {
 	Leader   func(context.Context) (string, error) // which coordinator leads, empty when none does; nil: nobody knows
 	// Definition opens the definition of a service as queries are planned by it; nil: query files are read without.
 	Definition func(name string) (*service.Definition, error)
+	// Loads is asked about load runs; nil: there are no such routes.
+	Loads LoadDesk
+	// Stopping is closed when the server begins to stop, so that streams of load runs' events end; nil: they end with their requests.
+	Stopping <-chan struct{}
 }

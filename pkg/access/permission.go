@@ -16,13 +16,14 @@ const (
 	QueriesControlOwn Permission = "queries:control-own" // resume, retry, cancel and remove one's own; resume, retry and cancel those of one's team
 	QueriesControl    Permission = "queries:control"     // the same with everybody's
 	Operations        Permission = "operations"          // collect garbage; verify a query and open it again
-	LoadRun           Permission = "load:run"            // run load against services
+	LoadRun           Permission = "load:run"            // run load against services; see the rows that a load run kept
+	LoadProd          Permission = "load:prod"           // beside load:run, run it in production; approve such runs
 	AuditRead         Permission = "audit:read"          // see who changed what
 )
 
 // Permissions lists all permissions.
 func Permissions() []Permission {
-	return []Permission{QueriesRead, QueriesSubmit, QueriesControlOwn, QueriesControl, Operations, LoadRun, AuditRead}
+	return []Permission{QueriesRead, QueriesSubmit, QueriesControlOwn, QueriesControl, Operations, LoadRun, LoadProd, AuditRead}
 }
 
 // UnmarshalText takes the name of a permission.

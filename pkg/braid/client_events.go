@@ -79,6 +79,7 @@ type watch struct {
 	had    bool      // a stream, or an answer
 	done   bool      // the last event was told, or nobody listens any more
 	yield  func(*Event, error) bool
+	take   func(kind EventKind, data string) error // tells one event; nil: as one of a query
 }
 
 // tell passes on an event, and notes when it was the last.
@@ -102,7 +103,7 @@ func (w *watch) follow(ctx context.Context) bool {
 		return true
 	case ctx.Err() != nil:
 		return w.fail(context.Cause(ctx))
-	case errors.As(err, &said) && contract.KindAt(said.Type).Slug == contract.NoRoute:
+	case w.take == nil && errors.As(err, &said) && contract.KindAt(said.Type).Slug == contract.NoRoute:
 		return w.poll(ctx)
 	case errors.Is(err, messages.ErrNotFound) && w.had:
 		w.tell(&Event{Kind: EventRemoved, Query: strings.TrimPrefix(w.path, queriesPath+"/")})
@@ -201,6 +202,9 @@ func (w *watch) read(ctx context.Context, body io.Reader, alive func()) error {
 func (w *watch) dispatch(kind EventKind, data string) error {
 	if data == "" {
 		return nil
+	}
+	if w.take != nil {
+		return w.take(kind, data)
 	}
 	e := &Event{ID: w.last, Kind: kind}
 	var err error

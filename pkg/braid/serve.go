@@ -42,6 +42,7 @@ type API struct {
 	handler  http.Handler
 	shelf    *output.Shelf
 	feed     *feed.Hub
+	stopping chan struct{}
 	log      *slog.Logger
 }
 
@@ -64,12 +65,13 @@ func (l *Local) ListenAPI(ctx context.Context, cfg APIConfig) (*API, error) {
 func (l *Local) api(listener net.Listener, cfg APIConfig, door door) *API {
 	shelf := output.NewShelf(l.scratchDir, time.Now)
 	hub := feed.New(l.bus, cfg.Log)
+	stopping := make(chan struct{})
 	handler := httpapi.New(httpapi.Config{
 		Version: cfg.Version, Hosts: cfg.Hosts, Log: cfg.Log, Access: door.access, Audit: door.audit,
 		Metrics: l.telemetry.Metrics(), Observe: l.telemetry.observe(), Subscribed: l.telemetry.Subscribed,
 		Dashboard: dashboard.New(),
-	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName, Definition: l.engine.Definition})
-	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, log: cfg.Log}
+	}, httpapi.Ports{Commands: l, Views: l, Tables: newAPITables(l, shelf), Feed: hub, Leader: l.bus.LeaderName, Definition: l.engine.Definition, Loads: l.desk, Stopping: stopping})
+	return &API{access: door.access, tls: door.tls, listener: listener, handler: handler, shelf: shelf, feed: hub, stopping: stopping, log: cfg.Log}
 }
 
 // Address is where the API listens.
@@ -83,6 +85,10 @@ func (a *API) Serve(ctx context.Context) error {
 	defer beside.Wait()
 	defer stop()
 	beside.Go(func() { a.sweep(ctx) })
+	beside.Go(func() {
+		<-ctx.Done()
+		close(a.stopping)
+	})
 	beside.Go(func() { httpapi.Watch(ctx, a.access, a.tls) })
 	beside.Go(func() { a.feed.Run(ctx) }) // which ends the streams of events as soon as ctx does, so that nobody waits for them
 	return httpapi.Serve(ctx, a.listener, a.handler, a.log)

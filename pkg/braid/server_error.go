@@ -12,8 +12,8 @@ import (
 	"github.com/braidhq/braid/internal/httpapi/contract"
 )
 
-// ServerError is what a server answered instead of what it was asked for. It wraps the sentinel of its kind, or ErrServer
-// when the kind has none or this build does not know it.
+// ServerError is what a server answered instead of what it was asked for. It wraps the sentinel of its kind, the *load.GateError or
+// *load.LookUpError of a load run, or ErrServer when the kind has none or this build does not know it.
 type ServerError struct {
 	Status int          // HTTP status
 	Type   string       // of the problem, such as /problems/not-found
@@ -57,6 +57,9 @@ func (c *Client) refusal(response *http.Response) error {
 		return fmt.Errorf("%w at %s: answer %s: %w", ErrServer, c.base, response.Status, err)
 	}
 	e := &ServerError{Status: response.StatusCode, Type: p.Type, Title: p.Title, Detail: p.Detail, RequestID: p.RequestID, err: contract.KindAt(p.Type).Err}
+	if own := p.Err(); own != nil {
+		e.err = own
+	}
 	for _, f := range p.Errors {
 		e.Fields = append(e.Fields, FieldError(f))
 	}

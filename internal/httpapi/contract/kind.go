@@ -3,9 +3,11 @@ package contract
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/access"
+	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
 	"github.com/braidhq/braid/pkg/query"
 )
@@ -49,25 +51,25 @@ const (
 // Kinds lists all kinds. An error that wraps several sentinels is of the first kind that fits, so those that a caller can
 // mend stand first.
 func Kinds() []Kind {
-	return append(domainKinds(),
-		Kind{RequestInvalid, 422, "The request is not valid", "correct the named parameter or field; /openapi.json describes them", query.ErrInvalid},
-		Kind{TooLarge, 413, "The body is too large", "ask for fewer values in one query", query.ErrInvalid},
-		Kind{NotJSON, 415, "The body is not JSON", "send the body with Content-Type: application/json", nil},
-		Kind{ReadTimeout, 408, "The body came too slowly", "send it again over a faster connection", nil},
-		Kind{CrossOrigin, 403, "A page of another origin may not ask for this", "send the request from a program, or from this server's own pages", nil},
-		Kind{UnknownHost, 421, "The server does not know itself by that name", "call it by localhost or its address, or start it with the name among its known hosts", nil},
-		Kind{TokenInURL, 400, "A token does not belong into a URL", "revoke it, as URLs are written to logs; send another one in the header Authorization", nil},
-		Kind{TooManyLogins, 429, "Too many logins from this address", "wait a minute", nil},
-		Kind{AuditUnwritable, 503, "What is changed cannot be written down", "make the audit file writable; nothing is changed until then", nil},
-		Kind{NoRoute, 404, "There is nothing at this path", "/openapi.json lists the paths; an older server may lack some", nil},
-		Kind{MethodNotAllowed, 405, "The path does not know this method", "use one of the methods in the Allow header", nil},
-		Kind{NotReady, 503, "The coordinator is not ready", "wait and ask again", nil},
-		Kind{NoSuchRange, 416, "The table has no such part", "ask for a part within the size that Content-Range tells", nil},
-		Kind{Precondition, 412, "The table is not the one that the request is for", "ask for its ETag again", nil},
-		Kind{Busy, 503, "The coordinator has too much to do", "wait a moment and ask again", nil},
-		Kind{Timeout, 504, "The coordinator did not finish in time", "ask again; if it stays so, look at the coordinator's log", nil},
-		Kind{Internal, 500, "Unexpected error", "look at the coordinator's log", nil},
-	)
+	return slices.Concat(domainKinds(), loadKinds(), []Kind{
+		{RequestInvalid, 422, "The request is not valid", "correct the named parameter or field; /openapi.json describes them", query.ErrInvalid},
+		{TooLarge, 413, "The body is too large", "ask for fewer values in one query", query.ErrInvalid},
+		{NotJSON, 415, "The body is not JSON", "send the body with Content-Type: application/json", nil},
+		{ReadTimeout, 408, "The body came too slowly", "send it again over a faster connection", nil},
+		{CrossOrigin, 403, "A page of another origin may not ask for this", "send the request from a program, or from this server's own pages", nil},
+		{UnknownHost, 421, "The server does not know itself by that name", "call it by localhost or its address, or start it with the name among its known hosts", nil},
+		{TokenInURL, 400, "A token does not belong into a URL", "revoke it, as URLs are written to logs; send another one in the header Authorization", nil},
+		{TooManyLogins, 429, "Too many logins from this address", "wait a minute", nil},
+		{AuditUnwritable, 503, "What is changed cannot be written down", "make the audit file writable; nothing is changed until then", nil},
+		{NoRoute, 404, "There is nothing at this path", "/openapi.json lists the paths; an older server may lack some", nil},
+		{MethodNotAllowed, 405, "The path does not know this method", "use one of the methods in the Allow header", nil},
+		{NotReady, 503, "The coordinator is not ready", "wait and ask again", nil},
+		{NoSuchRange, 416, "The table has no such part", "ask for a part within the size that Content-Range tells", nil},
+		{Precondition, 412, "The table is not the one that the request is for", "ask for its ETag again", nil},
+		{Busy, 503, "The coordinator has too much to do", "wait a moment and ask again", nil},
+		{Timeout, 504, "The coordinator did not finish in time", "ask again; if it stays so, look at the coordinator's log", nil},
+		{Internal, 500, "Unexpected error", "look at the coordinator's log", nil},
+	})
 }
 
 func domainKinds() []Kind {
@@ -76,6 +78,10 @@ func domainKinds() []Kind {
 		{"idempotency-key-reused", 422, "The key was used for another query", "take a new key for each new query, and send the same body again under the old one", query.ErrKeyReused},
 		{"query-ambiguous", 409, "Several queries match", "write more of the id", query.ErrAmbiguous},
 		{"query-state", 409, "Not possible in the query's present state", "look at the query's status", query.ErrState},
+		{"load-invalid", 422, "The load profile or run cannot be carried out as it is asked for", "correct what is named; nothing was sent", load.ErrInvalid},
+		{"load-key-reused", 422, "The key was used for another start", "take a new key for each new run, and send the same body again under the old one", load.ErrKeyReused},
+		{"load-ambiguous", 409, "Several load runs match", "write more of the id", load.ErrAmbiguous},
+		{"load-state", 409, "Not possible in the load run's present state", "look at the run's state", load.ErrState},
 		{"plan-changed", 409, "The plan differs from the one that the query was begun with", "finish it with the version that began it, or run it anew", query.ErrFingerprint},
 		{"query-incomplete", 409, "The query is not complete", "resume the query, or ask for the results with partial=true", query.ErrIncomplete},
 		{"table-impossible", 422, "The table cannot be made of these rows", "correct the service definition, and run the query with it anew", query.ErrTable},
@@ -90,8 +96,11 @@ func domainKinds() []Kind {
 	}
 }
 
-// KindOf gives the kind of an error: the first whose sentinel it wraps, or Internal.
+// KindOf gives the kind of an error: that of a load run's gate or look-up, else the first whose sentinel it wraps, or Internal.
 func KindOf(err error) Kind {
+	if k := kindOfLoad(err); k.Slug != "" {
+		return k
+	}
 	for _, k := range domainKinds() {
 		if errors.Is(err, k.Err) {
 			return k

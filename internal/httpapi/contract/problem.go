@@ -27,6 +27,10 @@ type Problem struct {
 	Status int          `json:"status" doc:"HTTP status"`
 	Detail string       `json:"detail,omitempty" doc:"What happened, and what to do"`
 	Errors []FieldError `json:"errors,omitempty" doc:"What is wrong with single fields"`
+	// Gate is why a gate of load runs stayed shut, for the kinds that begin with load-gate-.
+	Gate *GateRefusal `json:"gate,omitempty" doc:"Why nothing was started, and what stands now"`
+	// LookUp is what a worker met when it looked a dashboard up.
+	LookUp *LookUpFailure `json:"look_up,omitempty" doc:"Why a dashboard could not be looked up"`
 	// RequestID is how the server's log calls the request.
 	RequestID string `json:"request_id,omitempty" doc:"How the server's log calls the request"`
 }
@@ -81,6 +85,7 @@ func bounded(p Problem) *Problem {
 	cut := NewProblem(Kind{Status: p.Status, Title: clip(p.Title, maxFieldBytes)}, p.Detail, p.Errors...)
 	cut.Type = clip(p.Type, maxFieldBytes)
 	cut.RequestID = clip(p.RequestID, maxFieldBytes)
+	cut.Gate, cut.LookUp = p.Gate.bounded(), p.LookUp.bounded()
 	return cut
 }
 

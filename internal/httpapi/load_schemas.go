@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/braidhq/braid/pkg/timing"
+)
+
+// schemaName gives types of load runs names of their own: queries have a Progress and a Series too.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case strings.HasSuffix(t.PkgPath(), "pkg/load"):
+		return "Load" + name
+	case strings.HasSuffix(t.PkgPath(), "pkg/timing"):
+		return "Load" + name
+	case strings.HasSuffix(t.PkgPath(), "pkg/planner/matrix"):
+		return "Load" + name
+	}
+	return name
+}
+
+func describeLoadTypes(schemas huma.Registry) {
+	schemas.RegisterTypeAlias(reflect.TypeFor[timing.Milliseconds](), reflect.TypeFor[milliseconds]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[timing.Rate](), reflect.TypeFor[rate]())
+}
+
+// milliseconds describes timing.Milliseconds.
+type milliseconds struct{}
+
+// Schema is huma.SchemaProvider's.
+func (milliseconds) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Nullable: true, Description: "Milliseconds, to the microsecond; null: there are no samples"}
+}
+
+// rate describes timing.Rate.
+type rate struct{}
+
+// Schema is huma.SchemaProvider's.
+func (rate) Schema(huma.Registry) *huma.Schema {
+	whole := &huma.Schema{Type: huma.TypeInteger}
+	return &huma.Schema{
+		Type: huma.TypeObject, Nullable: true, Properties: map[string]*huma.Schema{"num": whole, "den": whole}, Required: []string{"num", "den"},
+		Description: "An exact part of a whole; null: nothing completed",
+	}
+}
