@@ -67,6 +67,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &own):
 		return own.code
+	case loadExit(err) != exitOK:
+		return loadExit(err)
 	case errors.As(err, &yaml), errors.As(err, &values),
 		is(err, query.ErrInvalid, query.ErrSpec, query.ErrAmbiguous, query.ErrFingerprint, braid.ErrURL, query.ErrState, query.ErrKeyReused, messages.ErrNotFound, messages.ErrName, braid.ErrToken, braid.ErrUnknownService,
 			service.ErrUnknownCollection, service.ErrUnknownParameter, service.ErrMissingParameter, service.ErrInvalidValue, service.ErrNotNarrowed, service.ErrUnsafeBase,

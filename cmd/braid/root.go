@@ -130,7 +130,7 @@ quota, keeps what is complete through every interruption, and writes one finishe
 	flags.BoolVar(&a.json, "json", false, "print JSON on stdout")
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.listCommand(), a.statusCommand(), a.resultsCommand(), a.coverageCommand(), a.manifestCommand(), a.failedCommand(), a.retryCommand(), a.cancelCommand(),
 		a.upCommand(), a.workersCommand(), a.submitCommand(), a.watchCommand(), a.contextCommand(), a.configCommand(), a.doctorCommand(), a.manCommand(),
-		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.tokenCommand(), a.ledgerCommand(), a.versionCommand())
+		a.removeCommand(), a.verifyCommand(), a.gcCommand(), a.planCommand(), a.quotaCommand(), a.servicesCommand(), a.demoCommand(), a.simulatorCommand(), a.loadCommand(), a.tokenCommand(), a.ledgerCommand(), a.versionCommand())
 	a.completions(root)
 	a.fitHelp(root)
 	wrapArgErrors(root)

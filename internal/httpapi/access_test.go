@@ -210,7 +210,7 @@ func TestEachRoleMayDoWhatItsPermissionsSay(t *testing.T) {
 	for path, item := range describe(t, g).Paths {
 		for method, o := range item {
 			for name, c := range callers {
-				concrete := strings.NewReplacer("{id}", "q1", "{slug}", "not-found", "{name}", "usgs", "{position}", "0").Replace(path)
+				concrete := strings.NewReplacer("{id}", "q1", "{slug}", "not-found", "{name}", "usgs", "{position}", "0", "{number}", "0").Replace(path)
 				body := ""
 				if method == "post" {
 					body = validSpec

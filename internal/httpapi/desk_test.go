@@ -40,6 +40,8 @@ type desk struct {
 	report      frame.Report
 	tableID     string
 	panics      bool
+	loads       loadDesk
+	stopping    chan struct{}
 	hold        chan struct{} // if there is one, the quotas close it, and wait for the end of their context
 }
 
@@ -162,7 +164,8 @@ func (d *desk) Table(_ context.Context, id, format string, partial bool) (*httpa
 }
 
 func (d *desk) handler(cfg httpapi.Config) http.Handler {
-	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d})
+	d.loads.d = d
+	return httpapi.New(cfg, httpapi.Ports{Commands: d, Views: d, Tables: d, Loads: &d.loads, Stopping: d.stopping})
 }
 
 func sampleQuery() *messages.Query {

@@ -64,7 +64,7 @@ func (a *api) routeLoadProfiles() {
 	approve := a.operation("approve-load-profile", http.MethodPost, approvePath, "Let one run of the profile start in PROD, as the gate stands that was seen")
 	approve.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, approve, a.approve)
-	describeBody[contract.LoadApproval](a, approvePath, true)
+	describeBody[contract.LoadApprove](a, approvePath, true)
 	huma.Register(a.huma, a.operation("list-load-approvals", http.MethodGet, approvalsPath, "List approvals, the newest first"), a.approvals)
 }
 
@@ -214,7 +214,7 @@ func (a *api) approve(ctx context.Context, in *approveInput) (*approvalOutput, e
 	if err != nil {
 		return nil, a.failure("approve", err)
 	}
-	asked, err := loadBody[contract.LoadApproval](ctx, a, &in.Payload, "approve", contract.MaxLoadStartBytes)
+	asked, err := loadBody[contract.LoadApprove](ctx, a, &in.Payload, "approve", contract.MaxLoadStartBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (l *clientLoads) Preview(ctx context.Context, profile string) (*load.Previe
 // Approve is LoadRuns'.
 func (l *clientLoads) Approve(ctx context.Context, profile string, req load.ApprovalRequest) (*load.Approval, error) {
 	path, err := loadProfilePath(profile, "/approvals")
-	body := contract.LoadApproval{GateHash: req.Hash, Reason: req.Reason}
+	body := contract.LoadApprove{GateHash: req.Hash, Reason: req.Reason}
 	if req.ValidFor != 0 {
 		valid := query.Duration(req.ValidFor)
 		body.ValidFor = &valid

@@ -19,15 +19,15 @@ const (
 	MaxLoadStartBytes   = 16 << 10
 )
 
-// LoadApproval is the body that approves a run in PROD.
-type LoadApproval struct {
+// LoadApprove is the body that approves a run in PROD.
+type LoadApprove struct {
 	GateHash string          `json:"gate_hash" doc:"Of the gate that the person has seen in the preview"`
 	Reason   string          `json:"reason" doc:"Why load is put on PROD, 1 to 500 characters"`
 	ValidFor *query.Duration `json:"valid_for,omitempty" doc:"How long a run may be started with it, such as 30m or 2h, at most 168h; left out: 1h"`
 }
 
 // Request is what is asked of the desk.
-func (a *LoadApproval) Request() load.ApprovalRequest {
+func (a *LoadApprove) Request() load.ApprovalRequest {
 	r := load.ApprovalRequest{Hash: a.GateHash, Reason: a.Reason}
 	if a.ValidFor != nil {
 		r.ValidFor = time.Duration(*a.ValidFor)
