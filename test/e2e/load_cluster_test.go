@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/braidhq/braid/internal/simulator/superset"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/load"
@@ -269,3 +272,35 @@ func (c *loadCluster) recorded(runs braid.LoadRuns, id string, n int) {
 	})
 }
 
+// admitted is how many requests of the run have an admission in the stream. Once a run's intake is closed, that is how many the target
+// sees of it at most, whenever they arrive there.
+func (c *loadCluster) admitted(id string) int {
+	c.t.Helper()
+	conn, err := nats.Connect(c.natsURL)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	stream, err := js.Stream(c.t.Context(), "LOAD")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	info, err := stream.Info(c.t.Context(), jetstream.WithSubjectFilter("braid.load.admission."+id+".>"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return len(info.State.Subjects)
+}
+
+// stop stops a run and gives how many requests it had admitted when that returned.
+func (c *loadCluster) stop(runs braid.LoadRuns, id string) (admitted int) {
+	c.t.Helper()
+	if _, err := runs.Stop(c.t.Context(), id); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.admitted(id)
+}

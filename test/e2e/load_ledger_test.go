@@ -106,21 +106,15 @@ func (l *loadLedger) tripped() {
 	})
 	p := &load.Profile{ID: "broken", Charts: nineCharts(), Axes: axesOf(200), Cap: 200, Seed: 9, Concurrency: 25, Deadline: 2 * time.Second}
 	run := l.begin(p)
-	var closed bool
-	eventually(l.t, limit, "the breaker to trip", func() bool {
-		s := l.status(run.ID)
-		closed = !s.Run.Closed.IsZero()
-		return closed
-	})
-	l.fake.Mark("tripped")
+	eventually(l.t, limit, "the breaker to trip", func() bool { return !l.status(run.ID).Run.Closed.IsZero() })
+	admitted := l.admitted(run.ID)
 	s := l.end(run.ID)
 	if s.Run.Ending != load.Tripped || s.Run.Trip == nil || s.Progress.NotDispatched == 0 {
 		l.t.Errorf("%s", shown(s))
 	}
-	pass(500 * time.Millisecond) // whoever still had an item would have asked by now
-	stats := l.fake.Counters()
-	if after := stats.Since("tripped").Routes[superset.ChartData]; after != 0 {
-		l.t.Errorf("%d requests after the breaker had tripped", after)
+	l.fake.idle(l.t)
+	if sent := l.fake.data().Requests - before; sent != admitted {
+		l.t.Errorf("%d requests, of %d that were admitted when the breaker tripped", sent, admitted)
 	}
 	l.mustAgree(s, before)
 }

@@ -117,14 +117,10 @@ func TestLR_7_4_AStopAdmitsNothingMore(t *testing.T) {
 	slowly(t, fake, 300*time.Millisecond)
 	run := c.begin(profile("stopped", 10*time.Second))
 	c.recorded(c, run.ID, 20)
-	if _, err := c.Stop(t.Context(), run.ID); err != nil {
-		t.Fatal(err)
-	}
-	fake.Mark("the stop")
+	admitted := c.stop(c, run.ID)
 	s := c.end(run.ID)
-	c.none("the stop")
-	if sent := fake.data().Requests; s.Run.Ending != load.Stopped || s.Progress.Success != sent || s.Progress.RequestsSent != sent || s.Progress.NotDispatched+s.Progress.Cancelled+sent != run.Total {
-		t.Errorf("%d requests: %s", sent, shown(s))
+	if sent := fake.data().Requests; sent != admitted || s.Run.Ending != load.Stopped || s.Progress.Success != sent || s.Progress.RequestsSent != sent || s.Progress.NotDispatched+s.Progress.Cancelled+sent != run.Total {
+		t.Errorf("%d requests, %d admitted before the stop: %s", sent, admitted, shown(s))
 	}
 
 	// What does not end in time is cut.
@@ -133,17 +129,13 @@ func TestLR_7_4_AStopAdmitsNothingMore(t *testing.T) {
 	run = c.begin(profile("drained", time.Second))
 	eventually(t, limit, "all places in use", func() bool { return fake.data().InFlight == 8 })
 	begun := time.Now()
-	if _, err := c.Stop(t.Context(), run.ID); err != nil {
-		t.Fatal(err)
-	}
-	fake.Mark("the drain")
+	admitted = c.stop(c, run.ID)
 	s = c.end(run.ID)
 	if took := time.Since(begun); took < time.Second || took > 10*time.Second {
 		t.Errorf("the drain took %s, want a second and a little", took)
 	}
 	fake.idle(t)
-	c.none("the drain")
-	if sent := fake.data().Requests - before; sent != 8 || s.Progress.RequestsSent != sent || s.Progress.Kinds[load.DrainOver] != 8 {
+	if sent := fake.data().Requests - before; sent != 8 || sent != admitted || s.Progress.RequestsSent != sent || s.Progress.Kinds[load.DrainOver] != 8 {
 		t.Errorf("%d requests: %s", sent, shown(s))
 	}
 
@@ -194,13 +186,9 @@ func TestLR_11_1_ARunGoesOnWhenItsCoordinatorIsKilled(t *testing.T) {
 	eventually(t, limit, "the coordinator to be ready", func() bool { return ready(f.urls[leads]) })
 	f.lead[1-leads].kill()
 	back := f.at(leads)
-	if _, err := back.Stop(t.Context(), run.ID); err != nil {
-		t.Fatal(err)
-	}
-	fake.Mark("the stop")
+	admitted := f.stop(back, run.ID)
 	s = f.endAt(back, run.ID)
-	f.none("the stop")
-	if sent := fake.data().Requests - before; s.Run.Ending != load.Stopped || s.Progress.RequestsSent != sent || s.Progress.NotDispatched == 0 {
+	if sent := fake.data().Requests - before; sent != admitted || s.Run.Ending != load.Stopped || s.Progress.RequestsSent != sent || s.Progress.NotDispatched == 0 {
 		t.Errorf("%d requests: %s", sent, shown(s))
 	}
 }
