@@ -97,7 +97,7 @@ type loadCluster struct {
 	nats           *member
 	lead           []*member
 	work           [3]*member
-	environment    environmentText
+	records        jetstream.Stream
 }
 
 type loadConfig struct {
@@ -109,7 +109,7 @@ type loadConfig struct {
 
 func newLoadCluster(t *testing.T, fake *dashboards, config loadConfig) *loadCluster {
 	t.Helper()
-	c := &loadCluster{t: t, fake: fake, dir: t.TempDir(), environment: config.environment}
+	c := &loadCluster{t: t, fake: fake, dir: t.TempDir()}
 	c.define(config.environment)
 	natsPort := freePort(t)
 	c.natsURL = "nats://127.0.0.1:" + natsPort
@@ -140,6 +140,18 @@ func newLoadCluster(t *testing.T, fake *dashboards, config loadConfig) *loadClus
 		eventually(t, limit, "the coordinator to be ready", func() bool { return ready(url) })
 	}
 	c.LoadRuns = c.at(0)
+	conn, err := nats.Connect(c.natsURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.records, err = js.Stream(t.Context(), "LOAD"); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
@@ -276,20 +288,7 @@ func (c *loadCluster) recorded(runs braid.LoadRuns, id string, n int) {
 // sees of it at most, whenever they arrive there.
 func (c *loadCluster) admitted(id string) int {
 	c.t.Helper()
-	conn, err := nats.Connect(c.natsURL)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	stream, err := js.Stream(c.t.Context(), "LOAD")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	info, err := stream.Info(c.t.Context(), jetstream.WithSubjectFilter("braid.load.admission."+id+".>"))
+	info, err := c.records.Info(c.t.Context(), jetstream.WithSubjectFilter("braid.load.admission."+id+".>"))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -113,24 +113,31 @@ func TestLR_7_4_AStopAdmitsNothingMore(t *testing.T) {
 		return &load.Profile{ID: id, Charts: nineCharts(), Axes: axesOf(60), Concurrency: 8, Deadline: 20 * time.Second, Drain: drain}
 	}
 
-	// What was admitted before ends.
-	slowly(t, fake, 300*time.Millisecond)
-	run := c.begin(profile("stopped", 10*time.Second))
-	c.recorded(c, run.ID, 20)
-	admitted := c.stop(c, run.ID)
-	s := c.end(run.ID)
-	if sent := fake.data().Requests; sent != admitted || s.Run.Ending != load.Stopped || s.Progress.Success != sent || s.Progress.RequestsSent != sent || s.Progress.NotDispatched+s.Progress.Cancelled+sent != run.Total {
-		t.Errorf("%d requests, %d admitted before the stop: %s", sent, admitted, shown(s))
+	// What was admitted before ends. A worker that cannot hear of the stop admits nothing more either.
+	slowly(t, fake, 5*time.Millisecond)
+	for _, id := range []string{"stopped-1", "stopped-2", "stopped-3"} {
+		before := fake.data().Requests
+		p := profile(id, 10*time.Second)
+		p.Axes = axesOf(300)
+		run := c.begin(p)
+		c.recorded(c, run.ID, 30)
+		c.work[0].signal(syscall.SIGSTOP)
+		admitted := c.stop(c, run.ID)
+		c.work[0].signal(syscall.SIGCONT)
+		s := c.end(run.ID)
+		if sent := fake.data().Requests - before; sent != admitted || s.Run.Ending != load.Stopped || s.Progress.Success != sent || s.Progress.RequestsSent != sent || s.Progress.NotDispatched+s.Progress.Cancelled+sent != run.Total {
+			t.Errorf("%d requests, %d admitted before the stop: %s", sent, admitted, shown(s))
+		}
 	}
 
 	// What does not end in time is cut.
 	slowly(t, fake, 15*time.Second)
 	before := fake.data().Requests
-	run = c.begin(profile("drained", time.Second))
+	run := c.begin(profile("drained", time.Second))
 	eventually(t, limit, "all places in use", func() bool { return fake.data().InFlight == 8 })
 	begun := time.Now()
-	admitted = c.stop(c, run.ID)
-	s = c.end(run.ID)
+	admitted := c.stop(c, run.ID)
+	s := c.end(run.ID)
 	if took := time.Since(begun); took < time.Second || took > 10*time.Second {
 		t.Errorf("the drain took %s, want a second and a little", took)
 	}
