@@ -49,6 +49,7 @@ func (a *app) completions(root *cobra.Command) {
 	arguments["resume"] = a.completeStates(func(s messages.QueryState) bool { return s != messages.Complete })
 	arguments["retry"] = a.completeStates(func(s messages.QueryState) bool { return s == messages.Failed || s == messages.Interrupted })
 	arguments["cancel"] = a.completeStates(func(s messages.QueryState) bool { return s != messages.Complete && s != messages.Cancelled })
+	arguments["load apply"] = firstOnly(yamlFiles)
 	arguments["rm"] = a.completeStates(func(s messages.QueryState) bool { return !s.Active() })
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {

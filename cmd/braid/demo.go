@@ -26,7 +26,7 @@ const (
 	demoChunks  = 120
 	demoCap     = 8
 	demoQuota   = 130
-	demoWindow  = 12 * time.Second
+	demoWindow  = 16 * time.Second
 	demoLatency = 100 * time.Millisecond
 	demoPage    = 1000 // rows: two pages a chunk
 )

@@ -52,7 +52,7 @@ func (f *ledgerFlags) database(a *app) (ledger.Database, error) {
 
 func (a *app) ledgerCommand() *cobra.Command {
 	group := &cobra.Command{
-		Use: "ledger", Short: "Make the tables of the ledger, look into it, and remove what is old",
+		Use: "ledger", Short: "Make the ledger's tables, look into it, remove what is old",
 		Long: `The ledger is the record of queries and load runs in PostgreSQL, for SQL. Coordinators that are started with --ledger, and braid up, feed
 it; these commands speak to the database alone.`,
 		Example: "  braid ledger status --ledger postgres://braid@db/braid",
@@ -78,7 +78,7 @@ itself when its user may: this is for an owner, where it may not.`,
 				return ledgerError(err)
 			}
 			if a.json {
-				return a.printJSON(made)
+				return a.printJSON(map[string]any{"steps": made})
 			}
 			for _, s := range made {
 				a.line("made", "version %d, %s", s.Version, strings.ReplaceAll(s.Name, "_", " "))

@@ -37,6 +37,12 @@ func TestTheLedgersTablesAreMadeAndLookedInto(t *testing.T) {
 			t.Errorf("%s: %+v", step.args, got)
 		}
 	}
+	for args, paths := range map[string]string{
+		"status": "where version steps. steps.version tables. tables.name rejects", "migrate": "steps[]", "forget --samples-older-than 1d": "samples",
+	} {
+		got := c.run(append(strings.Fields("ledger "+args), "--json", "--ledger", url)...).mustExit(t, 0)
+		documentOf(t, jsonStep{"ledger " + args, 0, paths}, got.stdout)
+	}
 }
 
 // The password of the ledger is a secret of those who start processes.

@@ -44,7 +44,9 @@ var errNoLoads = errors.New("this build knows no load runs")
 // loads is what can be done about load runs there.
 func (s *session) loads() (braid.LoadRuns, error) {
 	switch c := s.Coordinator.(type) {
-	case interface{ LoadRuns(name string) braid.LoadRuns }:
+	case interface {
+		LoadRuns(name string) braid.LoadRuns
+	}:
 		return c.LoadRuns(s.app.user()), nil
 	case interface{ LoadRuns() braid.LoadRuns }:
 		return c.LoadRuns(), nil

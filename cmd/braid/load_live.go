@@ -107,7 +107,7 @@ func loadWords(s *load.RunStatus) []segment {
 	words = append(words, segment{fmt.Sprintf("%s/%s", thousands(int64(p.Recorded)), count(int64(p.Total), "request")), 0},
 		segment{fmt.Sprintf("%d in flight", p.InFlight), 3})
 	if u := p.Recent.Upstream; u.Samples > 0 {
-		words = append(words, segment{fmt.Sprintf("p50 %s p95 %s ms (last %d, %s)", msText(u.P50), msText(u.P95), u.Samples, mixText(p.CacheStates)), 1})
+		words = append(words, segment{fmt.Sprintf("p50 %s p95 %s of the last %d, %s", roundText(u.P50), roundText(u.P95), u.Samples, mixWord(p.CacheStates)), 1})
 	}
 	if failures := p.Errors + p.Timeouts; failures > 0 {
 		words = append(words, segment{count(int64(failures), "failure"), 1})
@@ -135,6 +135,22 @@ func mixText(states map[string]int) string {
 		parts[i] = fmt.Sprintf("%s %d", name, states[name])
 	}
 	return "mixed: " + strings.Join(parts, ", ")
+}
+
+// mixWord is mixText in a word.
+func mixWord(states map[string]int) string {
+	if text := mixText(states); !strings.HasPrefix(text, "mixed") {
+		return text
+	}
+	return "mixed"
+}
+
+// roundText is a time as a line has room for it.
+func roundText(d *time.Duration) string {
+	if d == nil {
+		return "-"
+	}
+	return d.Round(time.Millisecond).String()
 }
 
 func msText(d *time.Duration) string {

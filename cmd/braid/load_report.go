@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/braidhq/braid/internal/loadreport"
 	"github.com/braidhq/braid/internal/settings"
 	"github.com/braidhq/braid/pkg/braid"
 	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/timing"
 )
 
-func reportFormats() []string { return []string{"text", "json", "junit"} }
+func reportFormats() []string { return []string{"text", "json", "junit", "html"} }
 
 func (a *app) loadReportCommand() *cobra.Command {
 	var out, format string
@@ -27,7 +28,7 @@ numbers may not be read as. It is there while the run goes, and final when it ha
 
 ` + loadExitHelp,
 		Example: `  braid load report
-  braid load report k7f2c3aa -o report.xml --format junit
+  braid load report k7f2c3aa -o report.html
   braid load report latest --json | jq .by_chart_cache`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen, err := a.reportFormat(out, format)
@@ -48,7 +49,7 @@ numbers may not be read as. It is there while the run goes, and final when it ha
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
-	flags.StringVar(&format, "format", "", "text, json or junit (default: as the file's name ends, else text)")
+	flags.StringVar(&format, "format", "", "text, json, junit or html (default: as the file's name ends, else text)")
 	settings.OnlyFlags(flags, "output", "format")
 	return cmd
 }
@@ -67,6 +68,8 @@ func (a *app) reportFormat(out, format string) (string, error) {
 		return "json", nil
 	case ".xml":
 		return "junit", nil
+	case ".html", ".htm":
+		return "html", nil
 	}
 	return "text", nil
 }
@@ -90,6 +93,12 @@ func (a *app) writeReport(r *load.Report, out, format string) error {
 			return err
 		}
 		text.Write(xml)
+	case "html":
+		page, err := loadreport.HTML(r)
+		if err != nil {
+			return err
+		}
+		text.Write(page)
 	default:
 		if out == "" {
 			return a.printReport(a.stdout, r)

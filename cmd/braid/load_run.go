@@ -166,7 +166,9 @@ func (a *app) followLoad(ctx context.Context, s *session, loads braid.LoadRuns, 
 		return last, nil
 	}
 	id := last.Run.ID
-	s.onSecond(func() { a.line("stopped", "at once; what was in flight is cut, and its records may be missing: braid load status %s", id) })
+	s.onSecond(func() {
+		a.line("stopped", "at once; what was in flight is cut, and its records may be missing: braid load status %s", id)
+	})
 	live.tell(a.stopping())
 	ctx = context.WithoutCancel(ctx)
 	if _, err := loads.Stop(ctx, id); err != nil && !errors.Is(err, load.ErrState) {
@@ -387,4 +389,3 @@ func (a *app) printRun(s *load.RunStatus) error {
 	}
 	return page.flush()
 }
-

@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/braidhq/braid/internal/simulator"
+	"github.com/braidhq/braid/internal/simulator/superset"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ func TestTranscripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": codeCommand, "json": jsonCommand, "events": eventsCommand, "capture": captureCommand,
-			"simulator": simulatorScript, "up": upScript, "down": downScript, "interrupt": interruptScript, "lines": linesCommand, "mode": modeCommand,
+			"simulator": simulatorScript, "superset": supersetScript, "up": upScript, "down": downScript, "interrupt": interruptScript, "lines": linesCommand, "mode": modeCommand,
 		},
 	})
 }
@@ -127,7 +128,7 @@ func eventsCommand(ts *testscript.TestScript, neg bool, args []string) {
 		var event struct {
 			MessageType string `json:"message_type"`
 		}
-		if err := json.Unmarshal([]byte(line), &event); err != nil || !regexp.MustCompile(`^(progress|note|summary|exit_error)$`).MatchString(event.MessageType) {
+		if err := json.Unmarshal([]byte(line), &event); err != nil || !regexp.MustCompile(`^(progress|load_progress|note|summary|exit_error)$`).MatchString(event.MessageType) {
 			ts.Fatalf("no event: %s", line)
 		}
 		ts.Check(json.Unmarshal([]byte(line), &last))
@@ -199,6 +200,56 @@ func simulatorScript(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("BRAID_SERVICE_URL", "usgs-waterdata="+base+simulator.WaterDataBase)
 }
 
+// supersetScript starts a fake Superset, and defines the environments boards and, in PROD, live on it, as a person would:
+// superset latency=50ms.
+func supersetScript(ts *testscript.TestScript, _ bool, args []string) {
+	cfg := superset.Config{Seed: 7}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		if name != "latency" {
+			ts.Fatalf("superset: %s", name)
+		}
+		latency, err := time.ParseDuration(value)
+		ts.Check(err)
+		cfg.Latency.Base.Low = latency
+	}
+	fake := superset.New(cfg)
+	ctx, stop := context.WithCancel(context.Background())
+	base, wait, err := fake.Serve(ctx, "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() {
+		stop()
+		_ = wait()
+		fake.Close()
+	})
+	ts.Setenv("SUPERSET", base)
+	for name, stage := range map[string]string{"boards": "PREPROD", "live": "PROD"} {
+		text := strings.NewReplacer("NAME", name, "STAGE", stage, "URL", base, "HOST", strings.TrimPrefix(base, "http://")).Replace(boardsText)
+		ts.Check(os.MkdirAll(ts.MkAbs(".config/braid/services"), 0o750))
+		ts.Check(os.WriteFile(ts.MkAbs(".config/braid/services/"+name+".yaml"), []byte(text), 0o600))
+	}
+	ts.Setenv("BOARDS_ADMIN", "admin:admin-secret")
+	ts.Setenv("BOARDS_GAMMA", "gamma:gamma-secret")
+}
+
+const boardsText = `schema: service/v1
+name: NAME
+adapter: superset
+base_url: URL
+hosts: [{host: "HOST", insecure: true, credentials: [admin, gamma]}]
+credentials:
+  admin: {send: {basic: true}, from: [env:BOARDS_ADMIN]}
+  gamma: {send: {basic: true}, from: [env:BOARDS_GAMMA]}
+environment:
+  stage: STAGE
+  roles: {Admin: {credential: admin}, Gamma: {credential: gamma}}
+collections:
+  chart_data:
+    params: {chart: {type: int64, many: comma, required: true}}
+    axes: [{each: chart}]
+    fields: {chart_id: {type: int64}}
+`
+
 // running is a command in the background.
 type running struct {
 	cmd            *exec.Cmd
@@ -261,7 +312,7 @@ func start(ts *testscript.TestScript, args []string) (*running, chan error) {
 func environment(ts *testscript.TestScript) []string {
 	env := []string{}
 	for _, name := range []string{
-		"PATH", "HOME", "TZ", "BRAID_SERVICE_URL", "BRAID_SERVER", "BRAID_CONTEXT", "TMPDIR", "GOCOVERDIR", "TESTSCRIPT_COMMAND_DIR", "TESTSCRIPT_COVER_DIR", "HOSTNAME",
+		"PATH", "HOME", "TZ", "BRAID_SERVICE_URL", "BRAID_SERVER", "BRAID_CONTEXT", "TMPDIR", "GOCOVERDIR", "TESTSCRIPT_COMMAND_DIR", "TESTSCRIPT_COVER_DIR", "HOSTNAME", "BOARDS_ADMIN", "BOARDS_GAMMA",
 	} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

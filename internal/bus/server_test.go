@@ -174,7 +174,7 @@ func TestAFullServerIsAFullStore(t *testing.T) {
 	if !errors.Is(err, messages.ErrStoreFull) || strings.Contains(err.Error(), "free some space") {
 		t.Errorf("the server ends with %v", err)
 	}
-	for _, want := range []string{"the stream RESULTS holds 1.", " of the 1.68 MB that it may", "--max-store 4.19 MB", "raise --max-store", "braid gc", "braid rm"} {
+	for _, want := range []string{"the stream RESULTS holds 1.", " of the 1.55 MB that it may", "--max-store 4.19 MB", "raise --max-store", "braid gc", "braid rm"} {
 		if err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}

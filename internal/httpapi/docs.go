@@ -28,7 +28,7 @@ func docsPage(description *huma.OpenAPI) []byte {
 	var operations []*huma.Operation
 	for _, path := range slices.Sorted(maps.Keys(description.Paths)) {
 		item := description.Paths[path]
-		for _, operation := range []*huma.Operation{item.Get, item.Post, item.Delete} {
+		for _, operation := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
 			if operation != nil {
 				operations = append(operations, operation)
 			}

@@ -46,6 +46,7 @@ func (a *api) routeLoadProfiles() {
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, create, a.createProfile)
 	describeBody[load.Profile](a, profilesPath, true)
+	a.huma.OpenAPI().Paths[profilesPath].Post.RequestBody.Content["application/json"].Schema = a.asGiven("LoadProfile", "id", "environment", "dashboard", "concurrency")
 	huma.Register(a.huma, a.operation("show-load-profile", http.MethodGet, profilePath, "Show a load profile"), a.profile)
 	save := a.operation("save-load-profile", http.MethodPut, profilePath, "Store a load profile as its next revision")
 	save.Description = "The revision, the owner and the times of the body are passed over. What says the same as is stored makes no new revision."

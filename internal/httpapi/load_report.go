@@ -10,12 +10,13 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
+	"github.com/braidhq/braid/internal/loadreport"
 	"github.com/braidhq/braid/pkg/load"
 )
 
 type reportInput struct {
 	OneRun
-	Format string `query:"format" enum:"json,junit" default:"json" doc:"json, or junit: a test case for how the run ended and one for each threshold"`
+	Format string `query:"format" enum:"json,junit,html" default:"json" doc:"json; junit: a test case for how the run ended and one for each threshold; html: one page that needs nothing else"`
 }
 
 type loadSeriesOutput struct{ Body *load.Series }
@@ -52,6 +53,7 @@ func (a *api) routeLoadReports() {
 	report.Responses["200"] = &huma.Response{Description: "The report", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: schemaOf[load.Report](a)},
 		junitType:          {Schema: &huma.Schema{Type: huma.TypeString}},
+		"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
 	}}
 	huma.Register(a.huma, report, a.report)
 	huma.Register(a.huma, a.operation("show-load-series", http.MethodGet, loadSeriesPath, "Tell how a load run went over its time"), a.loadSeries)
@@ -67,24 +69,43 @@ func (a *api) report(ctx context.Context, in *reportInput) (*huma.StreamResponse
 	if err != nil {
 		return nil, err
 	}
-	kind, text := "application/json", []byte(nil)
-	if in.Format == "junit" {
-		kind = junitType
-		text, err = load.JUnit(report)
-	} else {
-		text, err = json.Marshal(report)
-	}
+	written, err := writtenAs(report, in.Format)
 	if err != nil {
 		return nil, a.failure("report", err)
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		_, w := humago.Unwrap(ctx)
-		w.Header().Set("Content-Type", kind)
-		if in.Format == "junit" {
-			w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", report.Run+".xml"))
+		w.Header().Set("Content-Type", written.kind)
+		if written.policy != "" {
+			w.Header().Set("Content-Security-Policy", written.policy)
 		}
-		_, _ = w.Write(text) // the reader is gone
+		if written.ending != "" {
+			w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", report.Run+written.ending))
+		}
+		_, _ = w.Write(written.text) // the reader is gone
 	}}, nil
+}
+
+// writtenReport is a report in a format.
+type writtenReport struct {
+	kind, policy string
+	ending       string // of the file that it is kept in; empty: it is no file
+	text         []byte
+}
+
+func writtenAs(report *load.Report, format string) (w writtenReport, err error) {
+	switch format {
+	case "junit":
+		w.kind, w.ending = junitType, ".xml"
+		w.text, err = load.JUnit(report)
+	case "html":
+		w.kind, w.ending, w.policy = "text/html; charset=utf-8", ".html", loadreport.Policy()
+		w.text, err = loadreport.HTML(report)
+	default:
+		w.kind = "application/json"
+		w.text, err = json.Marshal(report)
+	}
+	return w, err
 }
 
 // readRun reads what is told of one run, in its turn.

@@ -312,9 +312,10 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 func TestAReportIsGivenInEachFormat(t *testing.T) {
 	d := &desk{}
 	server := serve(t, d, httpapi.Config{})
-	for query, want := range map[string][2]string{"": {"application/json", `"run":"r1"`}, "?format=junit": {"application/xml", "<testsuites"}} {
+	for query, want := range map[string][2]string{"": {"application/json", `"run":"r1"`}, "?format=junit": {"application/xml", "<testsuites"}, "?format=html": {"text/html; charset=utf-8", "r1"}} {
 		response, body := ask(t, server, "GET", "/v1/load/runs/r1/report"+query, "")
-		if response.StatusCode != 200 || response.Header.Get("Content-Type") != want[0] || !strings.Contains(body, want[1]) {
+		if response.StatusCode != 200 || response.Header.Get("Content-Type") != want[0] || !strings.Contains(body, want[1]) ||
+			(response.Header.Get("Content-Disposition") == "") != (query == "") || (response.Header.Get("Content-Security-Policy") == "") == (query == "?format=html") {
 			t.Errorf("%q: %s %s %.200s", query, response.Status, response.Header.Get("Content-Type"), body)
 		}
 	}

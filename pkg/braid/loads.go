@@ -40,7 +40,7 @@ func newCoordination(b *bus.Bus, cfg CoordinatorConfig) (coordination, error) {
 	}
 	ports := loadrun.Ports{
 		Records: b, Files: b, Queue: b, Intake: b, Executions: b, Errands: b, Services: b, Leader: b.Leader(),
-		Environments: environments{cfg.Definitions}, NewID: queryID, Now: b.Now, Log: cfg.Log,
+		Environments: loadEnvironments{cfg.Definitions}, NewID: queryID, Now: b.Now, Log: cfg.Log,
 	}
 	settings := loadrun.Config{ID: cfg.ID, LeaseTTL: cfg.LeaseTTL, Keep: cfg.Keep}
 	loads, err := loadrun.NewController(settings, ports)
@@ -64,11 +64,11 @@ func (l *Local) Loads() *loadrun.Desk { return l.desk }
 // LocalActor is whoever works in this process: they may do all.
 func LocalActor(name string) load.Actor { return load.Actor{Name: name, Run: true, Prod: true} }
 
-// environments finds the environments of service definitions.
-type environments struct{ definitions Definitions }
+// loadEnvironments finds the environments of service definitions.
+type loadEnvironments struct{ definitions Definitions }
 
 // Environment is loadrun.Environments'.
-func (e environments) Environment(name string) (*loadrun.Definition, error) {
+func (e loadEnvironments) Environment(name string) (*loadrun.Definition, error) {
 	text, err := e.definitions.Pinned(name)
 	if errors.Is(err, ErrUnknownService) {
 		return nil, fmt.Errorf("%w: %w", messages.ErrNotFound, err)
@@ -88,7 +88,7 @@ func (e environments) Environment(name string) (*loadrun.Definition, error) {
 }
 
 // EnvironmentNames is loadrun.Environments'. A definition that cannot be read is none.
-func (e environments) EnvironmentNames() []string {
+func (e loadEnvironments) EnvironmentNames() []string {
 	var names []string
 	for _, name := range e.definitions.Names() {
 		if _, err := e.Environment(name); err == nil {

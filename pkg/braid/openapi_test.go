@@ -28,13 +28,17 @@ type described struct {
 	doc  *openapi3.T
 	text string // of the description
 	id   string // of the query
+	load string // id of a load run
+	gate string // of the load profile prod
+	seen string // fingerprint of what depends on the data
 	body string // that submits one more
 }
 
 func describe(t *testing.T) *described {
 	t.Helper()
 	_, upstreamBase := upstream(t, simulator.Config{})
-	e := open(t, upstreamBase, nil)
+	fake := newFakeBoards(t)
+	e := open(t, upstreamBase, fake.into)
 	testkit.Run(t, e.Run)
 	api, err := e.ListenAPI(t.Context(), braid.APIConfig{Listen: "127.0.0.1:0", Version: "1.2.3"})
 	if err != nil {
@@ -57,6 +61,7 @@ func describe(t *testing.T) *described {
 		t.Fatal(answer.Status)
 	}
 	d.text = text
+	d.runLoad(e.LoadRuns("ann"))
 	if d.doc, err = openapi3.NewLoader().LoadFromData([]byte(text)); err != nil {
 		t.Fatalf("the description cannot be read: %v", err)
 	}
@@ -117,6 +122,14 @@ func (d *described) operations() []described1 {
 
 // fill puts real things in the places of a path.
 func (d *described) fill(path string) string {
+	switch {
+	case path == "/v1/load/profiles/{id}/approvals":
+		return "/v1/load/profiles/prod/approvals"
+	case strings.HasPrefix(path, "/v1/load/profiles/"):
+		return strings.ReplaceAll(path, "{id}", "dev")
+	case strings.HasPrefix(path, "/v1/load/runs/"):
+		return strings.NewReplacer("{id}", d.load, "{number}", "0").Replace(path)
+	}
 	return strings.NewReplacer("{id}", d.id, "{slug}", "not-found", "{position}", "0", "{name}", "usgs-waterdata").Replace(path)
 }
 
@@ -125,6 +138,8 @@ func (d *described) valid(o described1) string {
 	switch {
 	case o.op.RequestBody == nil, !o.op.RequestBody.Value.Required:
 		return ""
+	case strings.HasPrefix(o.path, "/v1/load/"):
+		return d.validLoad(o)
 	case o.path == "/v1/query-file":
 		return `{"text":"schema: query/v1\nservice: usgs-waterdata\ncollection: daily\nwhere: {}\n"}`
 	}
@@ -134,14 +149,14 @@ func (d *described) valid(o described1) string {
 func TestEachOperationAnswersAsItIsDescribed(t *testing.T) {
 	d := describe(t)
 	for _, o := range d.operations() {
-		answer, body := d.ask(o.method, d.fill(o.path), d.valid(o), nil)
+		answer, body := d.ask(o.method, d.fill(o.path)+d.needed(o), d.valid(o), nil)
 		name := o.method + " " + o.path
 		described := o.op.Responses.Status(answer.StatusCode)
 		if described == nil {
 			described = o.op.Responses.Default()
 		}
-		// A complete query can neither be resumed nor cancelled.
-		refused := answer.StatusCode == http.StatusConflict && (strings.HasSuffix(o.path, "/resume") || strings.HasSuffix(o.path, "/cancel"))
+		// A complete query can neither be resumed nor cancelled, and a load run that has ended not be stopped.
+		refused := answer.StatusCode == http.StatusConflict && (strings.HasSuffix(o.path, "/resume") || strings.HasSuffix(o.path, "/cancel") || strings.HasSuffix(o.path, "/stop"))
 		if answer.StatusCode >= 400 && !refused {
 			t.Errorf("%s: %s: %.300s", name, answer.Status, body)
 			continue
@@ -195,7 +210,7 @@ func TestWhatTheDescriptionForbidsIsRefusedAsAProblem(t *testing.T) {
 				}
 			}
 			if param.In == "path" {
-				d.wantRefused("an unknown "+param.Name, o.method, strings.NewReplacer(d.id, "nowhere", "not-found", "nothing", "/0", "/999999", "usgs-waterdata", "nowhere").Replace(path), body, nil)
+				d.wantRefused("an unknown "+param.Name, o.method, strings.NewReplacer(d.id, "nowhere", d.load, "nowhere", "/dev", "/nowhere", "/prod", "/nowhere", "not-found", "nothing", "/0", "/999999", "usgs-waterdata", "nowhere").Replace(path), body, nil)
 			}
 		}
 		if o.op.RequestBody == nil {

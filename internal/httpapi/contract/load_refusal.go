@@ -2,7 +2,6 @@ package contract
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/braidhq/braid/pkg/load"
@@ -22,16 +21,16 @@ func loadKinds() []Kind {
 		return Kind{gatePrefix + strings.ReplaceAll(reason, "_", "-"), status, title, fix, nil}
 	}
 	return []Kind{
-		gate(load.GateNoPermission, http.StatusForbidden, "The load run is not permitted", "ask who keeps the server's tokens for the named permission; nothing was sent"),
-		gate(load.GateProfileChanged, http.StatusPreconditionFailed, "The load profile is not the one that was seen", "look at the preview, and start that; nothing was sent"),
-		gate(load.GateNotLookedUp, http.StatusConflict, "The dashboard was not looked up yet", "look it up; nothing was sent"),
-		gate(load.GateDependentsUnknown, http.StatusConflict, "It is not known what depends on the dashboard's data", "look it up again; that nobody can tell is not the same as nothing"),
-		gate(load.GateFingerprintChanged, http.StatusPreconditionFailed, "What depends on the dashboard's data is not what was seen", "look at what was added and removed, and confirm by starting with the new fingerprint; nothing was sent"),
-		gate(load.GateNoApproval, http.StatusForbidden, "Nobody has approved the load run", "look at the preview, and have its gate approved; nothing was sent"),
-		gate(load.GateStale, http.StatusPreconditionFailed, "The approval is of something else than what would run now", "look at the preview, and have its gate approved; nothing was sent"),
-		gate(load.GateApprovalExpired, http.StatusForbidden, "The approval has expired", "have the gate approved again; nothing was sent"),
-		gate(load.GateApprovalUsed, http.StatusConflict, "The approval was used up by another run", "have the gate approved again; nothing was sent"),
-		{lookUpFailed, http.StatusBadGateway, "The dashboard could not be looked up", "see what the service said; the worker's log tells more", nil},
+		gate(load.GateNoPermission, 403, "The load run is not permitted", "ask who keeps the server's tokens for the named permission; nothing was sent"),
+		gate(load.GateProfileChanged, 412, "The load profile is not the one that was seen", "look at the preview, and start that; nothing was sent"),
+		gate(load.GateNotLookedUp, 409, "The dashboard was not looked up yet", "look it up; nothing was sent"),
+		gate(load.GateDependentsUnknown, 409, "It is not known what depends on the dashboard's data", "look it up again; that nobody can tell is not the same as nothing"),
+		gate(load.GateFingerprintChanged, 412, "What depends on the dashboard's data is not what was seen", "look at what was added and removed, and confirm by starting with the new fingerprint; nothing was sent"),
+		gate(load.GateNoApproval, 403, "Nobody has approved the load run", "look at the preview, and have its gate approved; nothing was sent"),
+		gate(load.GateStale, 412, "The approval is of something else than what would run now", "look at the preview, and have its gate approved; nothing was sent"),
+		gate(load.GateApprovalExpired, 403, "The approval has expired", "have the gate approved again; nothing was sent"),
+		gate(load.GateApprovalUsed, 409, "The approval was used up by another run", "have the gate approved again; nothing was sent"),
+		{lookUpFailed, 502, "The dashboard could not be looked up", "see what the service said; the worker's log tells more", nil},
 	}
 }
 

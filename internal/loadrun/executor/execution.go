@@ -234,7 +234,7 @@ func (e *execution) holds(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := context.Cause(e.r.life); err != nil { //nolint:contextcheck // giving back outlasts the work
+	if err := context.Cause(e.r.life); err != nil { //nolint:contextcheck // its cause alone is asked for
 		return err
 	}
 	e.mu.Lock()

@@ -187,7 +187,7 @@ func (r *run) prepare(ctx, background context.Context, tending *sync.WaitGroup) 
 	if r.queue, err = r.x.ports.Queues.RunQueue(ctx, r.id); err != nil {
 		return err
 	}
-	if r.env, err = r.x.enter(r.x.tended, &r.x.tending, record, r.where); err != nil { //nolint:contextcheck // giving back outlasts the work
+	if r.env, err = r.x.enter(r.x.tended, &r.x.tending, record, r.where); err != nil { //nolint:contextcheck // what it starts lasts as long as the executor
 		return err
 	}
 	places, err := r.x.semaphore(lease.Name{Service: record.Environment, Capacity: "run-" + r.id}, record.Slots)

@@ -5,6 +5,7 @@ export class Refused extends Error {
 	constructor(status, problem) {
 		super(problem.detail || problem.title || `The server answered ${status}`);
 		this.status = status;
+		this.problem = problem;
 		this.title = problem.title || `HTTP ${status}`;
 		this.kind = (problem.type || "").split("/").pop();
 		this.fields = Array.isArray(problem.errors) ? problem.errors : [];

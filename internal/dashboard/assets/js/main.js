@@ -5,12 +5,17 @@ import { useNow } from "./live.js";
 import { duration } from "./format.js";
 import { Time } from "./parts.js";
 import { List } from "./list.js";
+import { LoadCompare } from "./load/compare.js";
+import { LoadRuns } from "./load/list.js";
+import { LoadProfile } from "./load/profile.js";
+import { LoadProfiles } from "./load/profiles.js";
+import { LoadRun } from "./load/run.js";
 import { Login } from "./login.js";
 import { Query } from "./query.js";
 import { Services, Workers } from "./services.js";
 import { Submit } from "./submit.js";
 
-const pages = [["#/", "Queries"], ["#/services", "Services"], ["#/workers", "Workers"]];
+const pages = [["#/", "Queries"], ["#/load", "Load"], ["#/services", "Services"], ["#/workers", "Workers"]];
 
 // route reads the address; decodeURIComponent throws on what no link of ours holds.
 function route(hash) {
@@ -38,6 +43,8 @@ function permissions(who) {
 	const has = (name) => open || who.permissions?.includes(name);
 	return {
 		submit: has("queries:submit"),
+		load: has("load:run"),
+		prod: has("load:prod"),
 		control: (query) => has("queries:control") || (has("queries:control-own") && query.owner === who.name),
 		reason: who?.name ? `${who.name} (${who.role}) may not do this: the token lacks the permission.` : "The token lacks the permission.",
 	};
@@ -95,8 +102,19 @@ function Nowhere() {
 	return html`<h1>There is no such page</h1><p><a href="#/">Look at the queries</a></p>`;
 }
 
+function Load({ parts, may }) {
+	const [what, id, below, number] = parts;
+	if (what === undefined) return html`<${LoadRuns} />`;
+	if (what === "profiles" && !id) return html`<${LoadProfiles} may=${may} />`;
+	if (what === "profiles" && !below) return html`<${LoadProfile} key=${id} id=${id} may=${may} />`;
+	if (what === "compare" && id && below && !number) return html`<${LoadCompare} key=${`${id} ${below}`} base=${id} run=${below} />`;
+	if (what === "runs" && id && (!below || (below === "executions" && /^\d{1,7}$/.test(number)))) return html`<${LoadRun} key=${id} id=${id} number=${number} may=${may} />`;
+	return html`<${Nowhere} />`;
+}
+
 function Page({ parts, may }) {
 	const [first, second, third, fourth] = parts;
+	if (first === "load") return html`<${Load} parts=${parts.slice(1)} may=${may} />`;
 	if (first === undefined) return html`<${List} />`;
 	if (first === "submit" && !second) return html`<${Submit} may=${may} />`;
 	if (first === "services" && !second) return html`<${Services} />`;
@@ -110,7 +128,7 @@ function App() {
 	const { who, known, refused, ask } = useWho();
 	const may = useMemo(() => permissions(who), [who]);
 	const main = useRef(null);
-	const place = parts.slice(0, 2).join("/");
+	const place = parts.slice(0, parts[0] !== "load" ? 2 : parts[1] === "compare" ? 4 : 3).join("/");
 	const firstPlace = useRef(place);
 	useEffect(() => {
 		if (firstPlace.current === place) return;

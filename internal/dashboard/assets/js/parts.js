@@ -20,11 +20,11 @@ export function Countdown({ to, now, over = "now" }) {
 	return html`<span class="countdown">${left > 0 ? `in ${duration(left)}` : over}</span>`;
 }
 
-export function Progress({ completed, failed = 0, total, label }) {
+export function Progress({ completed, failed = 0, total, label, what = "chunks" }) {
 	const done = total ? (100 * completed) / total : 0;
 	const bad = total ? (100 * failed) / total : 0;
 	return html`<div class="progress" role="progressbar" aria-valuemin="0" aria-valuemax=${total} aria-valuenow=${completed}
-		aria-label=${label} aria-valuetext=${`${count(completed)} of ${count(total)} chunks`}>
+		aria-label=${label} aria-valuetext=${`${count(completed)} of ${count(total)} ${what}`}>
 		<div class="bar done" style=${{ width: `${done}%` }}></div>
 		<div class="bar failed" style=${{ left: `${done}%`, width: `${bad}%` }}></div>
 	</div>`;
@@ -33,7 +33,7 @@ export function Progress({ completed, failed = 0, total, label }) {
 export const Share = ({ completed, total }) => html`<span class="share">${percent(completed, total)}</span>`;
 
 // Fact is one number with its name.
-export const Fact = ({ name, children, note }) => html`<div class="fact"><dt>${name}</dt><dd>${children}${note && html`<small>${note}</small>`}</dd></div>`;
+export const Fact = ({ name, children, note }) => html`<div class="fact"><dt>${name}</dt><dd>${children}${note && html` <small class="note">${note}</small>`}</dd></div>`;
 
 // ErrorBox tells in words what went wrong and what to do.
 export function ErrorBox({ error, doing, children }) {
@@ -91,9 +91,9 @@ export function Confirm({ title, text, verb, onYes, onNo }) {
 }
 
 // Quota is what is left of a pool, as a bar: the part that is held back is hatched.
-export function QuotaBar({ left, limit, heldBack = 0, label }) {
+export function QuotaBar({ left, limit, heldBack = 0, label, plain = false }) {
 	const part = limit ? Math.max(0, Math.min(100, (100 * left) / limit)) : 0;
 	const held = limit ? Math.max(0, Math.min(part, (100 * heldBack) / limit)) : 0;
 	return html`<div class="quota-bar" role="meter" aria-label=${label} aria-valuemin="0" aria-valuemax=${limit} aria-valuenow=${left}>
-		<div class="left ${part < 10 ? "low" : ""}" style=${{ width: `${part}%` }}></div><div class="held" style=${{ width: `${held}%` }}></div></div>`;
+		<div class="left ${plain ? "plain" : part < 10 ? "low" : ""}" style=${{ width: `${part}%` }}></div><div class="held" style=${{ width: `${held}%` }}></div></div>`;
 }

@@ -11,7 +11,7 @@ const fewestSteps = 4; // that a plot is wide
 function axisStyle(element) {
 	const style = getComputedStyle(element);
 	const of = (name) => style.getPropertyValue(name).trim();
-	return { ink: of("--muted"), line: of("--line"), first: of("--plot-1"), second: of("--plot-2"), third: of("--plot-3"), font: "12px system-ui, sans-serif" };
+	return { ink: of("--muted"), line: of("--line"), first: of("--plot-1"), second: of("--plot-2"), third: of("--plot-3"), of, font: "12px system-ui, sans-serif" };
 }
 
 const exact = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -28,7 +28,7 @@ function restLegend(u) {
 }
 
 // Plot draws lines over time. uPlot owns what is inside of the box.
-function Plot({ title, lines, data, unit, step, summary }) {
+export function Plot({ title, lines, data, unit, step, summary }) {
 	const box = useRef(null);
 	const plot = useRef(null);
 	const [theme, setTheme] = useState(0);
@@ -43,7 +43,7 @@ function Plot({ title, lines, data, unit, step, summary }) {
 			scales: { x: { range: (u, min, max) => [min, Math.max(max, min + fewestSteps * step)] }, y: { range: (u, min, max) => [0, max > 0 ? max * 1.1 : 1] } },
 			axes: [{ ...axis, space: 70, values: timesOf }, { ...axis, size: 62, values }],
 			series: [{ value: "{HH}:{mm}:{ss}" }, ...lines.map((l, i) => ({
-				label: l.label, stroke: [style.first, style.second, style.third][i], width: 2, dash: l.dash, points: { show: data[0].length < 40, size: 5 }, spanGaps: true,
+				label: l.label, stroke: l.colour ? style.of(`--${l.colour}`) : [style.first, style.second, style.third][i], width: 2, dash: l.dash, points: { show: data[0].length < 40, size: 5 }, spanGaps: true,
 				value: (u, v) => (v === null || v === undefined ? "–" : unit(v)),
 			}))],
 			hooks: { setCursor: [(u) => u.cursor.left < 0 && restLegend(u)] },
