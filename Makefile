@@ -141,9 +141,10 @@ fuzz: ## run each fuzz target for FUZZTIME (FUZZTIME=1000000x make fuzz)
 	echo "$$found fuzz targets"
 
 .PHONY: bench
-bench: ## run the benchmarks: a table of 10,000,000 rows, a query that 500 clients watch, then those of the packages (BENCH=Combine BENCHTIME=5s PACKAGES=./pkg/frame)
+bench: ## run the benchmarks: a table of 10,000,000 rows, a query that 500 clients watch, the latency of load runs beside that of vegeta, then those of the packages (BENCH=Combine BENCHTIME=5s PACKAGES=./pkg/frame)
 	go -C bench run ./export
 	go -C bench run ./watched
+	go -C bench run ./overhead
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
 
 .PHONY: build

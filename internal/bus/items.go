@@ -94,9 +94,12 @@ type Queue struct {
 	service string
 }
 
-// Queue opens the queue of a service that EnsureQueue has made.
+// Queue opens the queue of a service that EnsureQueue has made. The error wraps messages.ErrNotFound when none was made yet.
 func (b *Bus) Queue(ctx context.Context, service string) (*Queue, error) {
-	if _, err := b.js.Consumer(ctx, streamItems, service); err != nil {
+	switch _, err := b.js.Consumer(ctx, streamItems, service); {
+	case errors.Is(err, jetstream.ErrConsumerNotFound):
+		return nil, fmt.Errorf("the queue of %s: %w", service, messages.ErrNotFound)
+	case err != nil:
 		return nil, fmt.Errorf("open the queue of %s: %w", service, translate(err))
 	}
 	return &Queue{puller{b, streamItems, service}, service}, nil

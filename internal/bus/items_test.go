@@ -365,3 +365,10 @@ func TestAnEventThatIsSentTwiceIsStoredOnce(t *testing.T) {
 		t.Errorf("%d events are stored, want 2", n)
 	}
 }
+
+func TestAServiceWithoutAQueueIsToldFromTrouble(t *testing.T) {
+	b := testkit.Bus(t)
+	if _, err := b.Queue(t.Context(), "rivers"); !errors.Is(err, messages.ErrNotFound) {
+		t.Errorf("the queue that nobody made: %v", err)
+	}
+}

@@ -15,7 +15,7 @@ WITH run AS (
     UNION ALL SELECT 'by_chart_cache', chart, NULL, cache_state, NULL, e.* FROM e WHERE outcome = 'success'
     UNION ALL SELECT 'groups', chart, role, cache_state, async, e.* FROM e
 ), sums AS (
-    SELECT level, of_chart, of_role, of_cache, of_async, min(place) AS place, min(name) AS name, count(*) AS recorded,
+    SELECT level, of_chart, of_role, of_cache, of_async, CASE WHEN of_chart IS NOT NULL THEN min(place) END AS place, min(name) AS name, count(*) AS recorded,
            count(*) FILTER (WHERE outcome IN ('success', 'error', 'timeout')) AS completed, count(*) FILTER (WHERE outcome = 'success') AS success,
            count(*) FILTER (WHERE outcome = 'error') AS errors, count(*) FILTER (WHERE outcome = 'timeout') AS timeouts,
            count(*) FILTER (WHERE outcome = 'cancelled') AS cancelled, count(*) FILTER (WHERE outcome = 'not_started') AS not_started,

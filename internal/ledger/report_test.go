@@ -116,6 +116,14 @@ func manyRecords(r *rig, fold *load.Fold, run *load.Run) []*journal.Record {
 			e.WarmUp = number < 10
 			e.Chart = int64(100 + number%4)
 			e.Role, e.TimeRange, e.FiltersHash = pick("Gamma", "alpha", "Émile"), pick("", "Last month", "2026-01-01 : 2026-02-01"), pick(append(run.Profile.RelativeFilters(), digest("b"))...)
+			if e.Chart == 103 { // what the dashboard's first chart lacks is not listed behind what it has
+				if e.Role == "Gamma" {
+					e.Role = "alpha"
+				}
+				if e.Cache == load.Hit {
+					e.Cache = load.Miss
+				}
+			}
 			e.Waits.Upstream = time.Duration(random.Int64N(3e9))
 			e.Waits.Queue, e.Waits.Resource = time.Duration(random.Int64N(3e8)), time.Duration(random.Int64N(3000))
 			if number%2 == 0 {

@@ -128,7 +128,7 @@ func (in *intake) complain(ctx context.Context, err error) {
 	}
 	level := in.worker.log.Warn
 	if errors.Is(err, messages.ErrUnreachable) || errors.Is(err, messages.ErrNotFound) {
-		level = in.worker.log.Debug // the connection says so itself, once
+		level = in.worker.log.Debug // the connection says so itself, once; a service that was only put under load has no queue
 	}
 	level("no items, trying again", "service", in.service, "error", err)
 	pause(ctx, retryTake)
