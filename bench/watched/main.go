@@ -52,7 +52,7 @@ func run(ctx context.Context, stdout io.Writer) error {
 	flag.IntVar(&c.chunks, "chunks", 100_000, "chunks of the query")
 	flag.IntVar(&c.clients, "clients", 500, "clients that follow it")
 	flag.IntVar(&c.rate, "requests", 50, "requests to the API a second, beside these")
-	flag.DurationVar(&c.stretch, "stretch", 4*time.Second, "how long each stretch takes, with watchers and without")
+	flag.DurationVar(&c.stretch, "stretch", 2*time.Second, "how long each stretch takes, with watchers and without")
 	flag.StringVar(&c.address, "address", "", "be the clients of the API at this address")
 	flag.StringVar(&c.query, "query", "", "id of the query that they follow")
 	flag.Parse()
