@@ -146,7 +146,8 @@ func contend(t *testing.T, all []*bus.Bus, p messages.Position, cuts *cutting) [
 	for i, b := range all {
 		working.Go(func() {
 			attempt := fmt.Sprintf("a%d", i)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(500+rand.IntN(4000))*time.Millisecond)
+			// An answer that was cut off is waited for for five seconds: some have the time to ask again, others end unsure.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(500+rand.IntN(10_000))*time.Millisecond)
 			defer cancel()
 			call := time.Since(start).Nanoseconds()
 			w := b.NewResult("q", attempt)

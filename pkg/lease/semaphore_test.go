@@ -236,10 +236,10 @@ func TestAnAdoptedWriteIsTrustedFromTheStartOfItsAttempt(t *testing.T) {
 		var puts atomic.Int32
 		var first time.Time
 		way := leasetest.NewFaulty(store, func(call leasetest.Call, _ string) leasetest.Fault {
-			switch n := puts.Add(1); {
-			case call != leasetest.Put:
-				puts.Add(-1)
+			if call != leasetest.Put {
 				return leasetest.Fault{}
+			}
+			switch n := puts.Add(1); {
 			case n == 2: // the first renewal lands when its caller has given up and read that it has not
 				first = time.Now()
 				return leasetest.Fault{Late: 1500 * time.Millisecond}
