@@ -270,7 +270,11 @@ func mustCoverEveryCollection(t *testing.T, all []*sample) {
 		titles[s.title()] = true
 	}
 	for _, name := range definitionsAtHand(t) {
-		for _, c := range definition(t, name).Collections {
+		d := definition(t, name)
+		if d.Adapter == definitions.AdapterSuperset {
+			continue // a chart's answer is one page of one chunk, from another simulator
+		}
+		for _, c := range d.Collections {
 			if !covered[name+"/"+c.Name] {
 				t.Errorf("there is no sample of %s/%s", name, c.Name)
 			}

@@ -124,14 +124,14 @@ func (v *victim) takeStock() {
 	v.t.Helper()
 	mustNotAskFor(v.t, v.up.Requests()[v.read:], v.complete)
 	if v.id == "" {
-		var all []messages.Status
-		if err := json.Unmarshal([]byte(v.run("list", "--json").mustExit(v.t, 0).stdout), &all); err != nil {
+		var list struct{ Queries []messages.Status }
+		if err := json.Unmarshal([]byte(v.run("list", "--json").mustExit(v.t, 0).stdout), &list); err != nil {
 			v.t.Fatal(err)
 		}
-		if len(all) == 0 {
+		if len(list.Queries) == 0 {
 			return
 		}
-		v.id = all[0].Query.ID
+		v.id = list.Queries[0].Query.ID
 	}
 	before := v.complete
 	v.complete = v.desk.complete(v.id)

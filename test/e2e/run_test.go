@@ -143,12 +143,12 @@ func TestAQueryIsListedUntilItIsRemoved(t *testing.T) {
 	d := newDesk(t, up)
 	id := idIn(d.run("run", d.queryFile("q.yaml", 6, 6), "-o", "out.csv").mustExit(t, 75))
 	listed := func() []messages.Status {
-		var all []messages.Status
+		var list struct{ Queries []messages.Status }
 		o := d.run("list", "--json").mustExit(t, 0)
-		if err := json.Unmarshal([]byte(o.stdout), &all); err != nil {
+		if err := json.Unmarshal([]byte(o.stdout), &list); err != nil {
 			t.Fatal(err)
 		}
-		return all
+		return list.Queries
 	}
 	if all := listed(); len(all) != 1 || all[0].Query.ID != id || all[0].Query.State != messages.Interrupted {
 		t.Fatalf("the list is %+v, want the interrupted query %s", all, id)

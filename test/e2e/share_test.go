@@ -53,11 +53,11 @@ func (s *sharing) join(chunks int, flags ...string) *process {
 // record is the query of that name.
 func (s *sharing) record(name string) *messages.Query {
 	s.t.Helper()
-	var all []messages.Status
-	if err := json.Unmarshal([]byte(s.desk.run("list", "--json").mustExit(s.t, 0).stdout), &all); err != nil {
+	var list struct{ Queries []messages.Status }
+	if err := json.Unmarshal([]byte(s.desk.run("list", "--json").mustExit(s.t, 0).stdout), &list); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, status := range all {
+	for _, status := range list.Queries {
 		if status.Query.Name == name {
 			return status.Query
 		}
