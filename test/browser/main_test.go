@@ -220,14 +220,19 @@ func (b *tab) open(hash string) {
 // sees waits until an expression of JavaScript is true. It is asked from outside: the page's policy forbids to make code of texts.
 func (b *tab) sees(what, expression string) {
 	b.t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
 	tick := time.NewTicker(40 * time.Millisecond)
 	defer tick.Stop()
-	for !evaluate[bool](b, "(() => { try { return Boolean("+expression+") } catch { return false } })()") {
+	for {
+		// A page that is just being left for another answers with an error: the next has what is looked for, or has not in time.
+		seen, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("(() => { try { return Boolean("+expression+") } catch { return false } })()"))
+		if seen {
+			return
+		}
 		select {
-		case <-deadline.C:
-			b.t.Fatalf("it did not come to be that %s\nthe page shows:\n%s", what, b.shown())
+		case <-ctx.Done():
+			b.t.Fatalf("it did not come to be that %s (%v)\nthe page shows:\n%s", what, err, b.shown())
 		case <-tick.C:
 		}
 	}
