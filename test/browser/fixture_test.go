@@ -45,6 +45,7 @@ type fixture struct {
 	may      []string
 	posts    []string
 	watchers map[chan *messages.Status]bool
+	late     map[string]chan struct{} // answers that are on their way until it is closed, by path
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -73,23 +74,22 @@ func (f *fixture) route(mux *http.ServeMux) {
 			if !f.admits(w, r) {
 				return
 			}
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.asked[path.Base(r.URL.Path)]++
-			v := what(r)
-			if v == nil {
+			data, late := f.body(r, what)
+			if late != nil {
+				select {
+				case <-late:
+				case <-r.Context().Done():
+				}
+			}
+			if data == nil {
 				refuse(w, http.StatusNotFound, "not-found", "Not found", "there is no such thing")
 				return
-			}
-			data, err := json.Marshal(v)
-			if err != nil {
-				panic(err) // it is of our own types
 			}
 			etag := fmt.Sprintf(`W/"%08x"`, crc32.ChecksumIEEE(data))
 			w.Header().Set("ETag", etag)
 			w.Header().Set("Cache-Control", "no-store")
 			if r.Header.Get("If-None-Match") == etag {
-				f.same++
+				f.change(func() { f.same++ })
 				w.WriteHeader(http.StatusNotModified)
 				return
 			}
@@ -147,6 +147,23 @@ func (f *fixture) route(mux *http.ServeMux) {
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: f.token, HttpOnly: true, SameSite: http.SameSiteStrictMode, Path: "/"})
 		w.WriteHeader(http.StatusNoContent)
 	})
+}
+
+// body is what a request is answered with as things stand, nil for nothing, and what holds the answer up.
+func (f *fixture) body(r *http.Request, what func(*http.Request) any) ([]byte, chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[path.Base(r.URL.Path)]++
+	late := f.late[r.URL.Path]
+	v := what(r)
+	if v == nil {
+		return nil, late
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it is of our own types
+	}
+	return data, late
 }
 
 // orNil makes no answer of a nil pointer.

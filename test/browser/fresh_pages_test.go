@@ -197,3 +197,25 @@ func TestATokenThatEndsInTheMiddleAsksForAnotherAndGoesOnWhereItWas(t *testing.T
 	b.logsIn("third-token")
 	b.sees("the text is there again", `document.querySelector("textarea").value.includes("usgs-waterdata")`)
 }
+
+func TestAnAnswerThatAnEventHasOvertakenIsNotShown(t *testing.T) {
+	for path, hash := range map[string]string{"/v1/queries/q1": "#/queries/q1", "/v1/queries": "#/"} {
+		t.Run(path, func(t *testing.T) {
+			f := newFixture(t)
+			pausedAt5(f)
+			late := make(chan struct{})
+			f.late = map[string]chan struct{}{path: late}
+			b := newTab(t, f.url)
+			b.allow("404") // there is no series
+			b.open(hash)
+			b.reads("daily-flow") // by an event
+			f.tell("q1", func(s *messages.Status) { s.Progress.Completed, s.Progress.Rows = 3, 4711 })
+			b.reads("4,711")
+			close(late)
+			b.sees("the late answer has come", fmt.Sprintf(`performance.getEntriesByType("resource").some((e) => new URL(e.name).pathname === %q && e.responseEnd > 0)`, path))
+			evaluate[bool](b, `(window.drawn = false, requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; })), true)`)
+			b.sees("the page was drawn since", `window.drawn`)
+			b.reads("4,711")
+		})
+	}
+}

@@ -23,7 +23,9 @@ function useQueries() {
 			}
 			set((before) => ({ list: merge(before.list ?? [], statuses), next: next === undefined ? before.next : next, error: null }));
 		};
+		const heard = new Set();
 		const first = async () => {
+			heard.clear();
 			const page = await get(`/v1/queries?limit=${pageSize}`).then(listed).catch((error) => {
 				// A server of before knows no pages of the list.
 				if (error.status === 422) return get("/v1/queries").then(listed);
@@ -31,14 +33,14 @@ function useQueries() {
 			});
 			// What is no longer in the list has been removed, as far as the page reaches.
 			const [ids, oldest] = [new Set(page.queries.map((s) => s.query.id)), page.queries.at(-1)?.query.created];
-			set((before) => ({ list: (before.list ?? []).filter((s) => ids.has(s.query.id) || (page.next && s.query.created < oldest)), next: page.next, error: null }));
-			put(page.queries, page.next);
+			set((before) => ({ list: (before.list ?? []).filter((s) => heard.has(s.query.id) || ids.has(s.query.id) || (page.next && s.query.created < oldest)), next: page.next, error: null }));
+			put(page.queries.filter((s) => !heard.has(s.query.id)), page.next); // an event that came meanwhile is newer
 		};
 		first().catch((error) => set((before) => ({ ...before, error })));
 		return follow("/v1/events", {
 			onEvent: (name, data) => {
-				if (name === "status") put([data]);
-				if (name === "removed") set((before) => ({ ...before, list: (before.list ?? []).filter((s) => s.query.id !== data.id) }));
+				if (name === "status") heard.add(data.query.id), put([data]);
+				if (name === "removed") heard.add(data.id), set((before) => ({ ...before, list: (before.list ?? []).filter((s) => s.query.id !== data.id) }));
 			},
 			check: async () => {
 				await first();

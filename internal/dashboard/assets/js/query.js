@@ -25,15 +25,17 @@ function useQuery(id) {
 		set((before) => ({ status, error: null, removed: "", times: before.times + 1 }));
 	};
 	useEffect(() => {
+		let heard = 0;
 		const ask = async () => {
+			const before = heard;
 			const status = await get(queryPath(id));
-			put(status);
+			if (heard === before) put(status); // else an event came meanwhile, which is newer
 			return settled(status.query);
 		};
 		ask().catch((error) => set((before) => ({ ...before, error })));
 		return follow(queryPath(id, "/events"), {
 			onEvent: (name, data) => {
-				if (name === "status") put(data);
+				if (name === "status") heard++, put(data);
 				if (name === "removed") set((before) => ({ ...before, removed: "removed" }));
 				if (name === "end") ask().catch(() => {});
 			},

@@ -16,15 +16,17 @@ function useRun(id) {
 	const [state, set] = useState({ status: null, error: null, gone: false, times: 0 });
 	useEffect(() => {
 		const put = (status) => set((before) => ({ status, error: null, gone: false, times: before.times + 1 }));
+		let heard = 0;
 		const ask = async () => {
+			const before = heard;
 			const status = await get(runPath(id));
-			put(status);
+			if (heard === before) put(status); // else an event came meanwhile, which is newer
 			return !running(status.run);
 		};
 		ask().catch((error) => set((before) => ({ ...before, error })));
 		return follow(runPath(id, "/events"), {
 			onEvent: (name, data) => {
-				if (name === "status") put(data);
+				if (name === "status") heard++, put(data);
 				if (name === "removed") set((before) => ({ ...before, gone: true }));
 				if (name === "end") ask().catch(() => {});
 			},
