@@ -26,6 +26,7 @@ type desk struct {
 	dir  string
 	data string
 	args []string // that every command gets
+	more []string // of the environment
 }
 
 func newDesk(t *testing.T, up *upstream) *desk {
@@ -45,7 +46,7 @@ func (d *desk) braid(args ...string) *process {
 	return launch(d.t, d.dir, d.env(), "braid", append(slices.Clone(args), d.args...)...)
 }
 
-func (d *desk) env() []string { return []string{"HOME=" + d.dir} }
+func (d *desk) env() []string { return append([]string{"HOME=" + d.dir}, d.more...) }
 
 // run runs a command to its end.
 func (d *desk) run(args ...string) outcome {

@@ -129,7 +129,7 @@ func newLoadCluster(t *testing.T, fake *dashboards, config loadConfig) *loadClus
 		c.lead = append(c.lead, start("coordinator", env, "--nats-url", c.natsURL, "--id", fmt.Sprintf("lead-%d", i), "--listen", "127.0.0.1:"+apiPort,
 			"--lease-ttl", "2s", "--services-dir", filepath.Join(c.dir, "services"), "--log-format", "text"))
 	}
-	secrets := []string{"ADMIN=admin:admin-secret", "GAMMA=gamma:gamma-secret"}
+	secrets := boardSecrets()
 	if config.grace == 0 {
 		config.grace = 5 * time.Second
 	}
@@ -175,6 +175,9 @@ func (c *loadCluster) at(i int) braid.LoadRuns {
 }
 
 // define writes the environment's definition.
+// boardSecrets are the credentials of the environment, for those that send requests to it.
+func boardSecrets() []string { return []string{"ADMIN=admin:admin-secret", "GAMMA=gamma:gamma-secret"} }
+
 func (c *loadCluster) define(e environmentText) {
 	c.t.Helper()
 	(&desk{t: c.t, dir: c.dir}).write("services/"+boards+".yaml", e.definition(c.fake.base))
