@@ -15,7 +15,7 @@ import (
 const maxTotal = matrix.MaxCap * MaxCharts
 
 // Fold makes of a run's records, in the order in which they were stored, all that is told of the run: its progress, when its breaker trips, and
-// its report. Equal records in equal order give equal reports, byte for byte. Its memory is bounded by the run's total: about 64 bytes for
+// its report. Equal records in equal order give equal reports, byte for byte. Its memory is bounded by the run's total: some 300 bytes for
 // each success, and some more for each group of executions that should have equal data. Not for concurrent use.
 type Fold struct {
 	run     Run
