@@ -121,6 +121,9 @@ func (d *Desk) check(p *load.Profile) error {
 	if _, err := load.Capacity(p.Concurrency, definition.Environment); err != nil {
 		return fmt.Errorf("environment %s: %w", p.Environment, invalid(err))
 	}
+	if err := p.CheckRoles(definition.Environment); err != nil {
+		return invalid(err)
+	}
 	return nil
 }
 

@@ -109,8 +109,11 @@ func (s *Selection) Request(number int, p *Profile, snapshot *Snapshot) Request 
 }
 
 // PreviewOf tells what a run would send, and what its gate is (LR-8.6, 10.2, 10.3). The error wraps ErrCapacity where the environment or the requested
-// capacity is invalid.
+// capacity is invalid, and ErrProfile where the profile names a role that the environment does not have.
 func PreviewOf(p *Profile, s *Snapshot, selection *Selection, e Environment) (*Preview, error) {
+	if err := p.CheckRoles(e); err != nil {
+		return nil, err
+	}
 	terms, err := Capacity(p.Concurrency, e)
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", p.Environment, err)
