@@ -63,7 +63,7 @@ func loadSteps() []jsonStep {
 		{"load report -o report.xml", 0, "written"},
 		{"load executions latest", 0, "executions. executions.number"},
 		{"load executions latest 0", 0, "number outcome waits"},
-		{"load compare latest latest", 0, "comparable differences. noise"},
+		{"load compare latest latest", exitIncomplete, "comparable reasons. gate.reasons."},
 		{"load apply live.profile.yaml", 0, "id revision"},
 		{"load look-up live", 0, "id"},
 		{"load preview live", 0, "gate.gate_hash"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -226,7 +227,10 @@ func (a *app) loadCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compare BASE RUN", Short: "Set a load run against an earlier one, by chart and cache state", Args: cobra.ExactArgs(2),
 		Long: `Compares two runs of the same selection with the same capacity. A difference counts when it is above the noise, and is judged with enough
-samples on both sides alone.
+samples on both sides alone. A failure rate counts as worse when chance does not explain it.
+
+--fail-on-slower is for a release gate: it ends with code 3 unless the run is shown to be no worse. That fails when a percentile is slower, when
+more fails, when either run did not complete, and when a chart has too few samples to be judged.
 
 ` + loadExitHelp,
 		Example: "  braid load compare k7f2c3aa latest\n  braid load compare k7f2c3aa latest --fail-on-slower",
@@ -246,14 +250,14 @@ samples on both sides alone.
 					return err
 				case !c.Comparable:
 					return &exitError{code: exitIncomplete, err: fmt.Errorf("the load runs %s and %s cannot be compared: %s", c.Base, c.Run, strings.Join(c.Reasons, "; "))}
-				case strict && c.Slower > 0:
-					return &exitError{code: exitIncomplete, err: fmt.Errorf("the load run %s is slower than %s in %s", c.Run, c.Base, count(int64(c.Slower), "number"))}
+				case strict && !c.Gate.Passed:
+					return &exitError{code: exitIncomplete, err: fmt.Errorf("the load run %s does not pass against %s: %s", c.Run, c.Base, strings.Join(c.Gate.Reasons, "; "))}
 				}
 				return nil
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&strict, "fail-on-slower", false, "end with code 3 when a number is slower by more than the noise")
+	cmd.Flags().BoolVar(&strict, "fail-on-slower", false, "end with code 3 unless the run is shown to be no slower and to fail no more")
 	settings.OnlyFlags(cmd.Flags(), "fail-on-slower")
 	return cmd
 }
@@ -274,17 +278,48 @@ func (a *app) printComparison(c *load.Comparison) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, rate := range c.Rates {
+	for _, rate := range append([]load.RateChange{*c.Failures}, c.Rates...) {
 		if rate.Base != nil && rate.Run != nil && rate.Base.Part+rate.Run.Part > 0 {
-			a.line("failures", "%s: %s, was %s", chartText(rate.Chart, rate.Name), rateText(rate.Run), rateText(rate.Base))
+			of := "all"
+			if rate.Chart != 0 {
+				of = chartText(rate.Chart, rate.Name)
+			}
+			a.line("failures", "%s: %s, was %s: %s", of, rateText(rate.Run), rateText(rate.Base), changeWord(rate.Change))
 		}
 	}
 	for _, note := range c.Notes {
 		a.line("note", "%s", note)
 	}
-	a.line("noise", "a difference counts above %s ms and %s of the base", c.Noise.Absolute, c.Noise.Relative)
-	a.line("result", "%d slower, %d faster", c.Slower, c.Faster)
+	a.line("noise", "a difference counts above %s ms and %s of the base", c.Noise.Absolute, percentText(c.Noise.Relative))
+	a.line("judged", "%d of %s", c.Judged, count(int64(len(c.Differences)), "percentile"))
+	a.line("result", "%d slower, %d faster; %d fail more, %d less", c.Slower, c.Faster, c.Worse, c.Better)
+	if c.Gate.Passed {
+		a.line("gate", "passed")
+	}
+	for _, reason := range c.Gate.Reasons {
+		a.line("gate", "failed: %s", reason)
+	}
 	return nil
+}
+
+func changeWord(c load.Change) string {
+	switch c {
+	case load.Same:
+		return "within chance"
+	case load.TooFew:
+		return "too few to judge"
+	}
+	return string(c)
+}
+
+// percentText writes a share in decimal text as a percentage.
+func percentText(share string) string {
+	r, ok := new(big.Rat).SetString(share)
+	if !ok {
+		return share
+	}
+	text := r.Mul(r, big.NewRat(100, 1)).FloatString(2)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + " %"
 }
 
 func millis(m *timing.Milliseconds) string {

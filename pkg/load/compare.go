@@ -19,7 +19,7 @@ const (
 
 // Compare holds a run against an earlier one. They are comparable when both have ended and went through the same selection of the same charts with the same
 // effective capacity, forced or not; else the comparison says why not, and compares nothing. Latencies are compared by chart and cache state: hits
-// with hits and misses with misses.
+// with hits and misses with misses. A failure rate has changed when chance does not explain the difference.
 func Compare(base, run *Report) *Comparison {
 	c := &Comparison{
 		V: 1, Base: base.Run, Run: run.Run, Reasons: incomparable(base, run), Notes: notes(base, run),
@@ -27,25 +27,139 @@ func Compare(base, run *Report) *Comparison {
 		Differences: []Difference{}, Rates: []RateChange{},
 	}
 	if len(c.Reasons) > 0 {
+		c.Gate = ReleaseGate{Reasons: []string{"the runs cannot be compared"}}
 		return c
 	}
 	c.Comparable = true
 	pairs(base.ByBoth, run.ByBoth, func(b, r Group) { c.Differences = append(c.Differences, differences(b, r)...) })
-	pairs(base.ByChart, run.ByChart, func(b, r Group) {
-		c.Rates = append(c.Rates, RateChange{Chart: r.Chart, Name: r.Name, Base: failureRate(b), Run: failureRate(r)})
-	})
-	for _, d := range c.Differences {
-		if d.Change == Slower {
-			c.Slower++
-		}
-		if d.Change == Faster {
-			c.Faster++
-		}
-	}
+	pairs(base.ByChart, run.ByChart, func(b, r Group) { c.Rates = append(c.Rates, rateChange(b, r)) })
+	all := rateChange(base.Overall, run.Overall)
+	c.Failures = &all
+	c.count()
+	c.Gate = c.releaseGate(base, run)
 	return c
 }
 
 func failureRate(g Group) *timing.Rate { return timing.RateOf(g.Errors+g.Timeouts, g.Completed) }
+
+func rateChange(b, r Group) RateChange {
+	c := RateChange{Chart: r.Chart, Name: cmp.Or(r.Name, b.Name), Base: failureRate(b), Run: failureRate(r)}
+	c.Change = changeOfRate(c.Base, c.Run)
+	return c
+}
+
+// changeOfRate judges two shares by the z-test of two proportions with Yates' correction, at 95 %, in exact numbers. Few samples that differ as much as
+// all and none are judged too: the test itself knows how few there are.
+func changeOfRate(base, run *timing.Rate) Change {
+	if base == nil || run == nil {
+		return OneSide
+	}
+	n, m := big.NewRat(1, int64(base.Whole)), big.NewRat(1, int64(run.Whole))
+	each := new(big.Rat).Add(n, m)
+	delta := new(big.Rat).Sub(run.Rat(), base.Rat())
+	pooled := big.NewRat(int64(base.Part+run.Part), int64(base.Whole+run.Whole))
+	variance := new(big.Rat).Mul(pooled, new(big.Rat).Sub(big.NewRat(1, 1), pooled))
+	variance.Mul(variance, each)
+	beyond := new(big.Rat).Sub(new(big.Rat).Abs(delta), new(big.Rat).Mul(each, big.NewRat(1, 2)))
+	limit := new(big.Rat).Mul(big.NewRat(196*196, 10_000), variance)
+	switch {
+	case beyond.Sign() > 0 && new(big.Rat).Mul(beyond, beyond).Cmp(limit) >= 0:
+		if delta.Sign() > 0 {
+			return Worse
+		}
+		return Better
+	case min(base.Whole, run.Whole) < minimumSamples:
+		return TooFew
+	}
+	return Same
+}
+
+// count tells how often each change is there.
+func (c *Comparison) count() {
+	for _, d := range c.Differences {
+		switch d.Change {
+		case Slower:
+			c.Slower++
+		case Faster:
+			c.Faster++
+		case Same:
+		default:
+			continue
+		}
+		c.Judged++
+	}
+	for _, r := range append([]RateChange{*c.Failures}, c.Rates...) {
+		switch r.Change {
+		case Worse:
+			c.Worse++
+		case Better:
+			c.Better++
+		}
+	}
+}
+
+// releaseGate fails for what is worse, and for what nothing shows to be as good.
+func (c *Comparison) releaseGate(base, run *Report) ReleaseGate {
+	g := ReleaseGate{Reasons: []string{}}
+	say := func(when bool, format string, args ...any) {
+		if when {
+			g.Reasons = append(g.Reasons, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, r := range []*Report{base, run} {
+		say(r.Ending != Completed, "the run %s did not complete: it %s", r.Run, endingWords(r.Ending))
+	}
+	say(c.Slower > 0, "%s slower by more than the noise", plural(c.Slower, "percentile is", "percentiles are"))
+	if c.Worse > 0 {
+		say(c.Failures.Change == Worse, "more failed: %s, and %s in the base", share(c.Failures.Run), share(c.Failures.Base))
+		for _, r := range c.Rates {
+			say(r.Change == Worse, "more failed of chart %d: %s, and %s in the base", r.Chart, share(r.Run), share(r.Base))
+		}
+	}
+	switch unjudged := c.unjudged(); {
+	case c.Judged == 0:
+		say(true, "nothing could be judged: no chart has %d successes of the same cache state in both runs; run more variations, or bring the cache to the same state before both", minimumSamples)
+	case len(unjudged) > 0:
+		say(true, "of charts %v no latency could be judged: they do not have %d successes of the same cache state in both runs", unjudged, minimumSamples)
+	}
+	g.Passed = len(g.Reasons) == 0
+	return g
+}
+
+// unjudged are the charts of which no latency was judged, in their order.
+func (c *Comparison) unjudged() []int64 {
+	judged := make(map[int64]bool)
+	for _, d := range c.Differences {
+		judged[d.Chart] = judged[d.Chart] || d.Change == Same || d.Change == Slower || d.Change == Faster
+	}
+	var charts []int64
+	for _, r := range c.Rates {
+		if !judged[r.Chart] {
+			charts = append(charts, r.Chart)
+		}
+	}
+	return charts
+}
+
+func endingWords(e Ending) string {
+	switch e {
+	case Tripped:
+		return "tripped its breaker"
+	case Stopped:
+		return "was stopped"
+	case PreflightFailed:
+		return "failed its preflight"
+	}
+	return "failed"
+}
+
+// share is a rate as people read it, with what it is of.
+func share(r *timing.Rate) string {
+	if r == nil {
+		return "none of 0"
+	}
+	return fmt.Sprintf("%s %% (%d of %d)", new(big.Rat).Mul(r.Rat(), big.NewRat(100, 1)).FloatString(2), r.Part, r.Whole)
+}
 
 func incomparable(base, run *Report) []string {
 	reasons := []string{}
@@ -54,11 +168,13 @@ func incomparable(base, run *Report) []string {
 			reasons = append(reasons, fmt.Sprintf(format, args...))
 		}
 	}
+	if base.Run == run.Run {
+		return []string{fmt.Sprintf("%s is the run itself; name another one as the base", base.Run)}
+	}
 	say(base.State != Ended, "the base %s has not ended", base.Run)
 	say(run.State != Ended, "the run %s has not ended", run.Run)
 	say(base.Selection != run.Selection, "they went through different selections of variations")
-	x, y := slices.Sorted(slices.Values(base.ChartIDs)), slices.Sorted(slices.Values(run.ChartIDs))
-	say(!slices.Equal(x, y), "they ran different charts: %v and %v", x, y)
+	say(!sameCharts(base, run), "they ran different charts: %v and %v", base.ChartIDs, run.ChartIDs)
 	say(base.Capacity.Effective != run.Capacity.Effective, "their effective capacities are %d and %d", base.Capacity.Effective, run.Capacity.Effective)
 	say(base.Force != run.Force, "one of them went past the cache")
 	return reasons
@@ -73,13 +189,42 @@ func notes(base, run *Report) []string {
 	}
 	say(base.Environment != run.Environment, "they ran in the environments %s and %s", base.Environment, run.Environment)
 	say(base.Fingerprint != run.Fingerprint, "what depends on the data was not the same")
-	say(base.Snapshot != run.Snapshot, "the dashboard was changed between them")
+	// A snapshot is of all that was looked up: where the environment, the choice of charts or the dependents differ, so does it, and says no more.
+	say(base.Snapshot != run.Snapshot && base.Fingerprint == run.Fingerprint && base.Environment == run.Environment && sameCharts(base, run),
+		"what was looked up of the dashboard is not the same: its charts, their requests or its filters")
 	say(base.Ending != run.Ending, "one ended as %s and the other as %s", base.Ending, run.Ending)
 	for _, r := range []*Report{base, run} {
 		say(r.Ending != Completed && r.Ending != "", "run %s did not complete: it has %d of %d executions", r.Run, r.Overall.Recorded+r.WarmUp, r.Total)
 	}
-	say(!slices.Equal(base.Overall.States, run.Overall.States), "their cache states differ: %s and %s", mix(base.Overall.States), mix(run.Overall.States))
+	say(statesDiffer(&base.Overall, &run.Overall), "their cache states differ: %s and %s", mix(base.Overall.States), mix(run.Overall.States))
 	return notes
+}
+
+// sameCharts tells whether both ran the same charts, in whichever order.
+func sameCharts(base, run *Report) bool {
+	return slices.Equal(slices.Sorted(slices.Values(base.ChartIDs)), slices.Sorted(slices.Values(run.ChartIDs)))
+}
+
+// statesDiffer tells whether the share of some cache state among the successes is another one by more than a twentieth.
+func statesDiffer(base, run *Group) bool {
+	of := func(g *Group, state CacheState) *big.Rat {
+		for _, m := range g.States {
+			if m.State == state && g.Success > 0 {
+				return big.NewRat(int64(m.Count), int64(g.Success))
+			}
+		}
+		return new(big.Rat)
+	}
+	if base.Success == 0 || run.Success == 0 {
+		return false
+	}
+	for _, state := range append(cacheStates(), "") {
+		delta := new(big.Rat).Sub(of(base, state), of(run, state))
+		if delta.Abs(delta).Cmp(big.NewRat(1, 20)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func mix(states []CacheMix) string {

@@ -12,9 +12,20 @@ type Comparison struct {
 	Notes       []string     `json:"notes"`       // what differs and is to be read beside the numbers
 	Noise       Noise        `json:"noise"`       //
 	Differences []Difference `json:"differences"` // by chart and cache state
+	Failures    *RateChange  `json:"failures"`    // of all charts together; nil: not comparable
 	Rates       []RateChange `json:"rates"`       // by chart
-	Slower      int          `json:"slower"`      // differences that are
-	Faster      int          `json:"faster"`
+	Judged      int          `json:"judged"`      // differences with enough samples on both sides
+	Slower      int          `json:"slower"`      // of these
+	Faster      int          `json:"faster"`      // likewise
+	Worse       int          `json:"worse"`       // failure rates, that of all charts together among them
+	Better      int          `json:"better"`
+	Gate        ReleaseGate  `json:"gate"`
+}
+
+// ReleaseGate says whether the comparison shows that the run is no worse than its base. What could not be judged is not shown.
+type ReleaseGate struct {
+	Passed  bool     `json:"passed"`
+	Reasons []string `json:"reasons"` // why not
 }
 
 // Noise is the floor below which a difference is none: it counts when it is above both.
@@ -31,6 +42,8 @@ const (
 	Same    Change = "same" // within the noise
 	Slower  Change = "slower"
 	Faster  Change = "faster"
+	Worse   Change = "worse"    // a failure rate that is above by more than chance explains
+	Better  Change = "better"   // likewise below
 	TooFew  Change = "too_few"  // samples, on either side
 	OneSide Change = "one_side" // only one run has samples
 )
@@ -53,8 +66,9 @@ type Difference struct {
 
 // RateChange is how often a chart failed.
 type RateChange struct {
-	Chart int64        `json:"chart"`
-	Name  string       `json:"name,omitempty"`
-	Base  *timing.Rate `json:"base_failure_rate"` // errors and timeouts of what completed
-	Run   *timing.Rate `json:"run_failure_rate"`
+	Chart  int64        `json:"chart"` // 0: all together
+	Name   string       `json:"name,omitempty"`
+	Base   *timing.Rate `json:"base_failure_rate"` // errors and timeouts of what completed
+	Run    *timing.Rate `json:"run_failure_rate"`
+	Change Change       `json:"change"`
 }

@@ -5,7 +5,7 @@ import { count } from "../format.js";
 import { Empty, ErrorBox, Fact, Loading, Time } from "../parts.js";
 import { CacheState, comparePage, inMs, rate, runPage, runPath, RunState } from "./words.js";
 
-const changes = { same: ["≈", "same", "muted"], slower: ["▲", "slower", "bad"], faster: ["▼", "faster", "good"], too_few: ["?", "too few samples", "muted"], one_side: ["?", "in one run only", "muted"] };
+const changes = { same: ["≈", "same", "muted"], slower: ["▲", "slower", "bad"], faster: ["▼", "faster", "good"], worse: ["▲", "worse", "bad"], better: ["▼", "better", "good"], too_few: ["?", "too few samples", "muted"], one_side: ["?", "in one run only", "muted"] };
 
 const shownPercentiles = ["p50", "p90", "p95", "p99"];
 
@@ -39,16 +39,17 @@ export function LoadCompare({ base, run }) {
 	useEffect(() => {
 		document.title = "Comparison · Braid";
 	}, []);
-	const rates = (data?.rates ?? []).filter((r) => (r.base_failure_rate?.num ?? 0) > 0 || (r.run_failure_rate?.num ?? 0) > 0);
+	const rates = [...(data?.failures ? [data.failures] : []), ...(data?.rates ?? [])].filter((r) => (r.base_failure_rate?.num ?? 0) > 0 || (r.run_failure_rate?.num ?? 0) > 0);
 	return html`<article data-comparable=${data?.comparable}><p class="crumbs"><a href="#/load">Load runs</a></p><div class="title"><h1>Comparison</h1><div class="buttons actions"><a class="button" href=${comparePage(run, base)}>Swap</a></div></div>
 		<div class="sides"><${Side} what="base" id=${base} /><${Side} what="run" id=${run} /></div>
 		<${ErrorBox} error=${error} doing="compare the runs" />
 		${!data && !error && html`<${Loading} what="Reading both runs" />`}
 		${data && !data.comparable && html`<section class="box why failed" aria-labelledby="why-title"><h2 id="why-title">The two runs are not comparable</h2><ul>${(data.reasons ?? []).map((r) => html`<li>${r}</li>`)}</ul><p class="muted">A comparison needs the same variations, the same charts and the same capacity; otherwise a difference says nothing about the server.</p></section>`}
-		${data?.comparable && html`<section class="panel" aria-label="In short"><dl class="facts"><${Fact} name="slower">${data.slower > 0 ? html`<span class="bad">${count(data.slower)}</span>` : "0"}<//><${Fact} name="faster">${data.faster > 0 ? html`<span class="good">${count(data.faster)}</span>` : "0"}<//><${Fact} name="percentiles compared">${count(data.differences?.length ?? 0)}<//>
-			<${Fact} name="noise floor" note="a difference counts when it is above both"><span class="nowrap">${count(100 * Number(data.noise?.relative ?? 0))} %</span> <small>and</small> <span class="nowrap">${inMs(data.noise?.absolute_ms)} ms</span><//></dl></section>`}
+		${data?.comparable && html`<section class="panel" aria-label="In short"><dl class="facts"><${Fact} name="slower">${data.slower > 0 ? html`<span class="bad">${count(data.slower)}</span>` : "0"}<//><${Fact} name="faster">${data.faster > 0 ? html`<span class="good">${count(data.faster)}</span>` : "0"}<//><${Fact} name="fail more">${data.worse > 0 ? html`<span class="bad">${count(data.worse)}</span>` : "0"}<//><${Fact} name="judged">${count(data.judged ?? 0)} <small>of ${count(data.differences?.length ?? 0)} percentiles</small><//>
+			<${Fact} name="noise floor" note="a difference counts when it is above both"><span class="nowrap">${count(100 * Number(data.noise?.relative ?? 0))} %</span> <small>and</small> <span class="nowrap">${inMs(data.noise?.absolute_ms)} ms</span><//></dl></section>
+			<section class=${`box why ${data.gate?.passed ? "" : "failed"}`} aria-labelledby="gate-title" data-gate=${data.gate?.passed ? "passed" : "failed"}><h2 id="gate-title">${data.gate?.passed ? "The run is shown to be no worse" : "The run is not shown to be as good"}</h2>${data.gate?.passed ? html`<p class="muted">No percentile is slower by more than the noise, no more fails, and every chart could be judged.</p>` : html`<ul>${(data.gate?.reasons ?? []).map((r) => html`<li>${r}</li>`)}</ul>`}</section>`}
 		${data?.notes?.length > 0 && html`<section class="box notes" aria-labelledby="notes-title"><h2 id="notes-title">${data.comparable ? "To be read with the numbers" : "What else differs"}</h2><ul>${data.notes.map((n) => html`<li>${n}</li>`)}</ul></section>`}
 		${data?.comparable && html`<${Differences} list=${data.differences ?? []} />
-			<section class="panel" aria-labelledby="rates-title"><h2 id="rates-title">Failures</h2>${rates.length === 0 ? html`<p class="muted">No chart failed in either run.</p>` : html`<div class="scroll" tabindex="0"><table class="latency"><caption>Errors and timeouts of what completed</caption><thead><tr><th scope="col">Chart</th><th scope="col" class="number">Base</th><th scope="col" class="number">n</th><th scope="col" class="number">Run</th><th scope="col" class="number">n</th></tr></thead>
-				<tbody>${rates.map((r) => html`<tr><th scope="row">${r.name || `chart ${r.chart}`}</th><td class="number">${rate(r.base_failure_rate)}</td><td class="number">${count(r.base_failure_rate?.den)}</td><td class="number">${rate(r.run_failure_rate)}</td><td class="number">${count(r.run_failure_rate?.den)}</td></tr>`)}</tbody></table></div>`}</section>`}</article>`;
+			<section class="panel" aria-labelledby="rates-title"><h2 id="rates-title">Failures</h2>${rates.length === 0 ? html`<p class="muted">No chart failed in either run.</p>` : html`<div class="scroll" tabindex="0"><table class="latency"><caption>Errors and timeouts of what completed</caption><thead><tr><th scope="col">Chart</th><th scope="col" class="number">Base</th><th scope="col" class="number">n</th><th scope="col" class="number">Run</th><th scope="col" class="number">n</th><th scope="col">Change</th></tr></thead>
+				<tbody>${rates.map((r) => html`<tr><th scope="row">${r.chart ? r.name || `chart ${r.chart}` : "all"}</th><td class="number">${rate(r.base_failure_rate)}</td><td class="number">${count(r.base_failure_rate?.den)}</td><td class="number">${rate(r.run_failure_rate)}</td><td class="number">${count(r.run_failure_rate?.den)}</td><td class="nowrap"><${Change} d=${r} /></td></tr>`)}</tbody></table></div>`}</section>`}</article>`;
 }
