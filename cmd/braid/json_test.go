@@ -108,10 +108,10 @@ func TestEveryCommandPrintsOneJSONDocument(t *testing.T) {
 	d.write("flow.yaml", jsonFlow)
 	d.simulate()
 	d.dashboards(t)
-	seen, id, gate := map[string]bool{}, "", ""
+	seen, id, gate, base := map[string]bool{}, "", "", ""
 	walk := func(steps []jsonStep, up string) {
 		for _, step := range steps {
-			named := strings.NewReplacer("SERVICES", d.env["BRAID_SERVICES_DIR"], "UP", up, "ID", id, "GATE", gate).Replace(step.args)
+			named := strings.NewReplacer("SERVICES", d.env["BRAID_SERVICES_DIR"], "UP", up, "ID", id, "GATE", gate, "BASE", base).Replace(step.args)
 			got := d.run(append(strings.Fields(named), "--json")...)
 			if got.code != step.code {
 				t.Errorf("%s: exit code %d, want %d: %s", step.args, got.code, step.code, got.stderr)
@@ -122,6 +122,9 @@ func TestEveryCommandPrintsOneJSONDocument(t *testing.T) {
 			}
 			if found, ok := at(document, "gate.gate_hash"); ok {
 				gate = found.(string)
+			}
+			if found, ok := at(document, "run.id"); ok && base == "" {
+				base = found.(string)
 			}
 			if cmd, _, err := newRoot().Find(strings.Fields(step.args)); err != nil {
 				t.Logf("%s: %v", step.args, err) // the name of no command
