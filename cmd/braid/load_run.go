@@ -160,7 +160,7 @@ func (a *app) followLoad(ctx context.Context, s *session, loads braid.LoadRuns, 
 		last = status
 		if note := noteOf(status.Progress, "no_worker"); (note != "") != noWorker {
 			if noWorker = note != ""; noWorker && a.progress != "json" && !a.isQuiet() {
-				live.tell("note       " + note)
+				live.tell(a.labelled("note", note))
 			}
 		}
 		live.show(status)
