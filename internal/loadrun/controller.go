@@ -18,7 +18,8 @@ type Controller struct {
 	ports  Ports
 	log    *slog.Logger
 	active *neighbours
-	alone  bool // nobody else is at the store, and no worker runs
+	// left is when the process was last heard of that has left a run behind; zero: others may be at the store, and workers run.
+	left time.Time
 }
 
 // NewController makes a controller.

@@ -71,8 +71,8 @@ func (a *account) landed(ctx context.Context) (bool, error) {
 		return a.caught, nil
 	}
 	r, now := a.at.run, a.c.ports.Now()
-	if a.c.alone {
-		now = r.Closed // nothing has happened behind it
+	if !a.c.left.IsZero() {
+		now = a.c.left // nothing has happened behind it
 	} else if now.Before(r.Closed.Add(r.Profile.Drain + drainMargin)) {
 		return false, nil
 	}
@@ -130,8 +130,8 @@ func (c *Controller) conclude(ctx context.Context, a *account) (seen, error) {
 	}
 	ended := *a.at.run
 	ended.State, ended.Ended = load.Ended, c.ports.Now()
-	if c.alone {
-		ended.Ended = ended.Closed
+	if !c.left.IsZero() {
+		ended.Ended = c.left
 	}
 	fold, err := foldOf(ctx, c.ports.Executions, &ended, a.paper.snapshot, nil, a.log)
 	if err != nil {

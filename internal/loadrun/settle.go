@@ -20,23 +20,27 @@ func (c *Controller) Settle(ctx context.Context) error {
 		return err
 	}
 	slices.SortFunc(all, func(a, b *load.Run) int { return strings.Compare(a.ID, b.ID) })
-	settling := *c
-	settling.alone = true
 	var errs []error
 	for _, r := range all {
 		if r.State != load.Draining {
 			continue
 		}
-		if err := settling.settle(ctx, r.ID); err != nil {
+		if err := c.settle(ctx, r); err != nil {
 			errs = append(errs, fmt.Errorf("load run %s: %w", r.ID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Controller) settle(ctx context.Context, run string) error {
+func (c *Controller) settle(ctx context.Context, r *load.Run) error {
+	last, err := lastSign(ctx, c.ports.Records, r.ID, r.Closed)
+	if err != nil {
+		return err
+	}
+	settling := *c
+	settling.left = last
 	for {
-		r, revision, err := c.ports.Records.LoadRun(ctx, run)
+		r, revision, err := c.ports.Records.LoadRun(ctx, r.ID)
 		if errors.Is(err, messages.ErrNotFound) {
 			return nil
 		}
@@ -46,9 +50,9 @@ func (c *Controller) settle(ctx context.Context, run string) error {
 		if r.State != load.Draining {
 			return nil
 		}
-		s, err := c.drain(ctx, seen{run, r, revision}, make(chan seen))
+		s, err := settling.drain(ctx, seen{r.ID, r, revision}, make(chan seen))
 		if hopeless(err) {
-			_, err = c.giveUp(ctx, s, err)
+			_, err = settling.giveUp(ctx, s, err)
 		}
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, context.Cause(ctx))
@@ -56,16 +60,15 @@ func (c *Controller) settle(ctx context.Context, run string) error {
 	}
 }
 
-// lastSign is when a run was last heard of.
-func (d *Desk) lastSign(ctx context.Context, r *load.Run) (time.Time, error) {
-	last := r.Updated
-	p, err := d.ports.Records.LoadRunProgress(ctx, r.ID)
+// lastSign is when a run was last heard of, no sooner than at the time that is given.
+func lastSign(ctx context.Context, records Records, run string, at time.Time) (time.Time, error) {
+	p, err := records.LoadRunProgress(ctx, run)
 	switch {
 	case errors.Is(err, messages.ErrNotFound):
 	case err != nil:
-		return last, err
-	case p.Updated.After(last):
-		last = p.Updated
+		return at, fmt.Errorf("progress: %w", err)
+	case p.Updated.After(at):
+		at = p.Updated
 	}
-	return last, nil
+	return at, nil
 }

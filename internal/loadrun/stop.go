@@ -32,7 +32,7 @@ func (d *Desk) Park(ctx context.Context) error {
 		if !r.State.Active() {
 			continue
 		}
-		since, err := d.lastSign(ctx, r)
+		since, err := lastSign(ctx, d.ports.Records, r.ID, r.Updated)
 		if err == nil {
 			_, err = d.end(ctx, r.ID, func(r *load.Run) {
 				r.Ending, r.Reason, r.Closed = load.Failed, "the process that ran it ended", since
