@@ -31,7 +31,8 @@ by now, nothing is sent, and the difference is told. Without --fingerprint and -
 
 On a server the run goes on without this command; --wait follows it, and Ctrl-C leaves it running. Without a server this process does the work:
 it follows the run to its end, and Ctrl-C stops it: no further request is sent, and those in flight drain. A second one stops at once. Where a
-braid up has the data directory, that does the work: the run is followed to its end too, and Ctrl-C leaves it running.
+braid up has the data directory, that does the work: the run is followed to its end too, unless --wait=false is given, and Ctrl-C leaves it
+running.
 
 ` + loadExitHelp,
 		Example: `  braid load run sales
@@ -47,6 +48,9 @@ braid up has the data directory, that does the work: the run is followed to its 
 			}
 			if err := a.checkEmbedded(); err != nil {
 				return err
+			}
+			if !cmd.Flags().Changed("wait") {
+				f.wait = a.server == "" // a script is to learn how the run ended, whoever does the work in the data directory
 			}
 			return a.withinUp(cmd.Context(), a.embedded.workers, func(s *session) error { return a.startLoad(cmd.Context(), s, args[0], f) })
 		},
@@ -87,7 +91,7 @@ func (a *app) startLoad(ctx context.Context, s *session, profile string, f start
 			req.Revision = in.Revision
 		}
 	}
-	wait := f.wait || a.server == "" // also of the braid up that has the data directory: a script is to learn how the run ended
+	wait := f.wait || s.embedded != nil
 	var last *load.RunStatus
 	err = s.working(ctx, func(ctx context.Context) error {
 		run, err := loads.Start(ctx, req)
