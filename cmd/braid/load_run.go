@@ -30,7 +30,9 @@ func (a *app) loadRunCommand() *cobra.Command {
 by now, nothing is sent, and the difference is told. Without --fingerprint and --yes the preview is shown, and nothing is started.
 
 On a server the run goes on without this command; --wait follows it, and Ctrl-C leaves it running. Without a server this process does the work:
-it follows the run to its end, and Ctrl-C stops it: no further request is sent, and those in flight drain. A second one stops at once.
+it follows the run to its end, and Ctrl-C stops it: no further request is sent, and those in flight drain. A second one stops at once. Where a
+braid up has the data directory, that does the work: the run is followed to its end too, unless --wait=false is given, and Ctrl-C leaves it
+running.
 
 ` + loadExitHelp,
 		Example: `  braid load run sales
@@ -46,6 +48,9 @@ it follows the run to its end, and Ctrl-C stops it: no further request is sent, 
 			}
 			if err := a.checkEmbedded(); err != nil {
 				return err
+			}
+			if !cmd.Flags().Changed("wait") {
+				f.wait = a.server == "" // a script is to learn how the run ended, whoever does the work in the data directory
 			}
 			return a.withinUp(cmd.Context(), a.embedded.workers, func(s *session) error { return a.startLoad(cmd.Context(), s, args[0], f) })
 		},
@@ -86,6 +91,7 @@ func (a *app) startLoad(ctx context.Context, s *session, profile string, f start
 			req.Revision = in.Revision
 		}
 	}
+	wait := f.wait || s.embedded != nil
 	var last *load.RunStatus
 	err = s.working(ctx, func(ctx context.Context) error {
 		run, err := loads.Start(ctx, req)
@@ -93,7 +99,7 @@ func (a *app) startLoad(ctx context.Context, s *session, profile string, f start
 			return err
 		}
 		last = &load.RunStatus{Run: run}
-		if s.embedded == nil && !f.wait {
+		if !wait {
 			return nil
 		}
 		a.announceLoad(run)
@@ -103,7 +109,7 @@ func (a *app) startLoad(ctx context.Context, s *session, profile string, f start
 	if err != nil {
 		return a.toldGate(err)
 	}
-	if s.embedded != nil || f.wait {
+	if wait {
 		return a.endedLoad(ctx, loads, last)
 	}
 	if a.json {
@@ -153,8 +159,14 @@ func (a *app) toldGate(err error) error {
 func (a *app) followLoad(ctx context.Context, s *session, loads braid.LoadRuns, last *load.RunStatus) (*load.RunStatus, error) {
 	live := a.newLoadProgress()
 	defer live.done()
+	noWorker := false
 	on := func(status *load.RunStatus) error {
 		last = status
+		if note := noteOf(status.Progress, "no_worker"); (note != "") != noWorker {
+			if noWorker = note != ""; noWorker && a.progress != "json" && !a.isQuiet() {
+				live.tell(a.labelled("note", note))
+			}
+		}
 		live.show(status)
 		return nil
 	}
@@ -167,7 +179,7 @@ func (a *app) followLoad(ctx context.Context, s *session, loads braid.LoadRuns, 
 	}
 	id := last.Run.ID
 	s.onSecond(func() {
-		a.line("stopped", "at once; what was in flight is cut, and its records may be missing: braid load status %s", id)
+		a.line("stopped", "at once; what was in flight is cut, and its records may be missing: braid load status %s%s", id, a.whereHint())
 	})
 	live.tell(a.stopping())
 	ctx = context.WithoutCancel(ctx)
@@ -175,6 +187,26 @@ func (a *app) followLoad(ctx context.Context, s *session, loads braid.LoadRuns, 
 		return last, err
 	}
 	return last, loads.FollowRun(ctx, id, on)
+}
+
+// noteOf is the text of a diagnostic, empty where there is none.
+func noteOf(p *load.Progress, code string) string {
+	if p != nil {
+		for _, d := range p.Diagnostics {
+			if d.Code == code {
+				return d.Text
+			}
+		}
+	}
+	return ""
+}
+
+// lostText tells of what was in flight when its worker went.
+func lostText(lost int) string {
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d lost with a worker", lost)
 }
 
 // endedLoad says how a run ended that was followed, and is what the command ends with.
@@ -370,7 +402,7 @@ func (a *app) printRun(s *load.RunStatus) error {
 	if p := s.Progress; p != nil {
 		page.line("done", "%s of %s", thousands(int64(p.Recorded)), count(int64(p.Total), "execution"))
 		page.line("outcomes", "%s", outcomesText(p.Success, p.Errors, p.Timeouts, p.Cancelled, p.NotStarted, p.NotDispatched))
-		page.line("sent", "%s, %d in flight now", count(int64(p.RequestsSent), "request"), p.InFlight)
+		page.line("sent", "%s, %d in flight now%s", count(int64(p.RequestsSent), "request"), p.InFlight, lostText(p.Lost))
 		if p.Waits.Upstream.Samples > 0 {
 			page.line("upstream", "%s", upstreamText(p))
 		}

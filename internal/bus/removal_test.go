@@ -103,7 +103,7 @@ func TestOrphansAreFoundHoweverManyPartsThereAre(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stores many messages")
 	}
-	const attempts, others = 2100, 200_000 // more than are remembered at once, and more than one answer lists
+	const attempts, others = 2100, 101_000 // more than are remembered at once, and more than one answer lists
 	b := testkit.Bus(t)
 	mustCommit(t, b, "kept", testkit.Header("q", 0, 1), noise(2<<20))
 	kept := stored(t, b, "PARTS")

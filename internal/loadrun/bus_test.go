@@ -64,7 +64,7 @@ func (s *site) control(id string) *testkit.Running {
 func (s *site) work() {
 	s.t.Helper()
 	b := testkit.Join(s.t, s.server)
-	x, err := executor.New(executor.Config{ID: "w1", Grace: 10 * time.Second, Margin: time.Second}, executor.Ports{
+	x, err := executor.New(executor.Config{ID: "w1", Grace: 10 * time.Second}, executor.Ports{
 		Queues: siteQueues{b}, Records: b, Files: b, Intake: b, Executions: b, Errands: b, Clients: s,
 		Leases: b.Leases(), Clock: b.StreamClock(), Local: time.Now, Now: b.Now, Log: slog.New(slog.DiscardHandler),
 	})

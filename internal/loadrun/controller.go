@@ -14,9 +14,12 @@ import (
 
 // Controller leads active runs while Run runs. Of all controllers, the one that holds the seat does.
 type Controller struct {
-	cfg   Config
-	ports Ports
-	log   *slog.Logger
+	cfg    Config
+	ports  Ports
+	log    *slog.Logger
+	active *neighbours
+	// left is when the process was last heard of that has left a run behind; zero: others may be at the store, and workers run.
+	left time.Time
 }
 
 // NewController makes a controller.
@@ -25,7 +28,7 @@ func NewController(cfg Config, ports Ports) (*Controller, error) {
 		return nil, fmt.Errorf("controller id: %w", err)
 	}
 	ports = ports.withDefaults()
-	return &Controller{cfg: cfg.withDefaults(), ports: ports, log: ports.Log.With("controller", cfg.ID)}, nil
+	return &Controller{cfg: cfg.withDefaults(), ports: ports, log: ports.Log.With("controller", cfg.ID), active: &neighbours{}}, nil
 }
 
 // seat is what the leading controller holds.

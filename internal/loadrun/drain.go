@@ -57,6 +57,7 @@ func (c *Controller) drain(ctx context.Context, s seen, box <-chan seen) (seen, 
 			a.takeIn(what, news)
 			a.tripped = false // what completes now is counted alone
 		case <-tick.C:
+			a.look(ctx)
 			if err := a.tell(ctx); err != nil {
 				return a.at, err
 			}
@@ -66,14 +67,19 @@ func (c *Controller) drain(ctx context.Context, s seen, box <-chan seen) (seen, 
 
 // landed tells whether nothing that was admitted is without a record. When the time to drain is over, it stores the records that are missing.
 func (a *account) landed(ctx context.Context) (bool, error) {
-	if !a.caught || len(a.flying) == 0 {
+	if !a.caught || !a.awaits() {
 		return a.caught, nil
 	}
 	r, now := a.at.run, a.c.ports.Now()
-	if now.Before(r.Closed.Add(r.Profile.Drain + drainMargin)) {
+	if !a.c.left.IsZero() {
+		now = a.c.left // nothing has happened behind it
+	} else if now.Before(r.Closed.Add(r.Profile.Drain + drainMargin)) {
 		return false, nil
 	}
 	for _, n := range slices.Sorted(maps.Keys(a.flying)) {
+		if a.fold.Recorded(n) {
+			continue // what counts is there
+		}
 		err := a.c.ports.Executions.PublishExecution(ctx, a.unheard(n, now))
 		if err != nil && !errors.Is(err, messages.ErrExists) && !errors.Is(err, load.ErrSealed) {
 			return false, fmt.Errorf("store the record of what nobody speaks of: %w", err)
@@ -82,6 +88,16 @@ func (a *account) landed(ctx context.Context) (bool, error) {
 	a.log.Warn("nothing was heard of executions that were admitted; they are recorded as cancelled", "executions", len(a.flying))
 	clear(a.flying)
 	return true, nil
+}
+
+// awaits tells whether something is in flight that is worth to be waited for: not what is lost with its worker, where another attempt has a record.
+func (a *account) awaits() bool {
+	for n := range a.flying {
+		if !a.lost[n] || !a.fold.Recorded(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // unheard is the record of an execution whose worker never told what came of it.
@@ -114,6 +130,9 @@ func (c *Controller) conclude(ctx context.Context, a *account) (seen, error) {
 	}
 	ended := *a.at.run
 	ended.State, ended.Ended = load.Ended, c.ports.Now()
+	if !c.left.IsZero() {
+		ended.Ended = c.left
+	}
 	fold, err := foldOf(ctx, c.ports.Executions, &ended, a.paper.snapshot, nil, a.log)
 	if err != nil {
 		return a.at, err

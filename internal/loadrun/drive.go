@@ -9,9 +9,6 @@ import (
 	"github.com/braidhq/braid/pkg/load"
 )
 
-// ackMargin is by how much longer than an execution's deadline its item is left with a silent worker.
-const ackMargin = 15 * time.Second
-
 // course leads one run while it is prepared and runs. It is used by one goroutine.
 type course struct {
 	*account
@@ -34,7 +31,7 @@ func (c *Controller) drive(ctx context.Context, s seen, box <-chan seen) (seen, 
 	}
 	d.prepareChecks()
 	d.walk = newWalk(s.run, d.checks)
-	if err := c.ports.Queue.EnsureRunQueue(ctx, s.run, s.run.Profile.Deadline+ackMargin); err != nil {
+	if err := c.ports.Queue.EnsureRunQueue(ctx, s.run, d.ackWait); err != nil {
 		return s, err
 	}
 	news, lost, stop := d.reader(ctx)
@@ -73,6 +70,7 @@ func (d *course) loop(ctx context.Context, box <-chan seen, news <-chan any, los
 		case what := <-news:
 			d.takeIn(what, news)
 		case <-tick.C:
+			d.look(ctx)
 			if err := d.tell(ctx); err != nil {
 				return err
 			}

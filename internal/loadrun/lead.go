@@ -96,7 +96,9 @@ func (c *Controller) begin(ctx context.Context, o *office, s seen) {
 	}
 	box := make(chan seen, 1)
 	o.courses[s.id] = box
+	leave := c.active.enter(s.run)
 	o.running.Go(func() {
+		defer leave()
 		last, err := c.work(ctx, s, box)
 		if hopeless(err) {
 			last, err = c.giveUp(ctx, last, err)

@@ -35,12 +35,19 @@ type account struct {
 	tripped  bool
 	recorded int                     // numbers with a record
 	bad      int                     // records that cannot be read
-	flying   map[int]*load.Admission // numbers without a record: the admission of the last attempt
+	flying   map[int]*load.Admission // by number: the admission of the last attempt, when neither it nor a later one has a record
 	sent     map[int]int             // requests of that attempt
 	caught   bool                    // all that was stored when the reading began has been taken in
 	heard    time.Time               // of the last news
 	dirty    bool                    // there were news since progress was told
 	on       func(e *load.Execution) // with the first record of a number
+
+	leaseTTL, ackWait time.Duration // how long places and items are left with a silent worker
+	lost              map[int]bool  // of flying, what is in flight no more, as its worker is gone
+	lookedLost        time.Time
+	noWorker          bool // nobody takes part
+	lookedWorkers     time.Time
+	beside            string // the other runs there, as they were told
 }
 
 // account begins one. on is called with the record that counts of each number; nil: nobody is.
@@ -53,7 +60,12 @@ func (c *Controller) account(ctx context.Context, s seen, on func(*load.Executio
 	if err != nil {
 		return nil, fmt.Errorf("load run %s: %w", s.id, err)
 	}
+	leaseTTL, ackWait, err := c.patience(ctx, s.run.Environment)
+	if err != nil {
+		return nil, err
+	}
 	return &account{
+		leaseTTL: leaseTTL, ackWait: ackWait,
 		c: c, log: c.log.With("run", s.id), at: s, paper: p, fold: fold, flying: map[int]*load.Admission{}, sent: map[int]int{},
 		heard: c.ports.Now(), dirty: true, on: on,
 	}, nil
@@ -113,7 +125,7 @@ func (a *account) takeIn(what any, news <-chan any) {
 
 func (a *account) admission(m *load.Admission) {
 	a.fold.Admission(m)
-	if m.Number < 0 || m.Number >= a.at.run.Total || a.fold.Recorded(m.Number) {
+	if m.Number < 0 || m.Number >= a.at.run.Total || m.Attempt <= a.fold.RecordedAttempt(m.Number) {
 		return
 	}
 	if have := a.flying[m.Number]; have == nil || have.Attempt < m.Attempt {
@@ -131,8 +143,11 @@ func (a *account) execution(m *load.Execution) {
 	}
 	first := !a.fold.Recorded(m.Number)
 	a.tripped = a.fold.Execution(m) || a.tripped
-	delete(a.flying, m.Number)
-	delete(a.sent, m.Number)
+	if have := a.flying[m.Number]; have != nil && have.Attempt <= m.Attempt { // else a later attempt is in flight still
+		delete(a.flying, m.Number)
+		delete(a.sent, m.Number)
+		delete(a.lost, m.Number)
+	}
 	if first {
 		a.recorded++
 		if a.on != nil {
@@ -141,12 +156,25 @@ func (a *account) execution(m *load.Execution) {
 	}
 }
 
+// look finds out what the records do not say.
+func (a *account) look(ctx context.Context) {
+	if !a.caught || a.at.run == nil {
+		return
+	}
+	a.lookForLost(ctx)
+	a.lookForWorkers(ctx)
+}
+
 // tell stores how the run goes, if there is anything to tell.
 func (a *account) tell(ctx context.Context) error {
 	if !a.dirty || !a.caught {
 		return nil
 	}
-	if err := a.c.ports.Records.SaveRunProgress(ctx, a.fold.Progress(a.c.ports.Now())); err != nil {
+	p := a.fold.Progress(a.c.ports.Now())
+	p.Lost = min(len(a.lost), p.InFlight)
+	p.InFlight -= p.Lost
+	p.Diagnostics = append(p.Diagnostics, a.notes()...)
+	if err := a.c.ports.Records.SaveRunProgress(ctx, p); err != nil {
 		return fmt.Errorf("store the progress: %w", err)
 	}
 	a.dirty = false

@@ -20,8 +20,8 @@ func (d *Desk) Stop(ctx context.Context, by load.Actor, run string) (*load.Run, 
 	})
 }
 
-// Park ends what a process that has ended left running, so that no load goes on without being asked for. Only a process that has the store for itself
-// may call it.
+// Park ends what a process that has ended left running, so that no load goes on without being asked for: each such run drains since it was last
+// heard of, and Controller.Settle brings it to its end. Only a process that has the store for itself may call it.
 func (d *Desk) Park(ctx context.Context) error {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -32,9 +32,12 @@ func (d *Desk) Park(ctx context.Context) error {
 		if !r.State.Active() {
 			continue
 		}
-		_, err := d.end(ctx, r.ID, func(r *load.Run) {
-			r.Ending, r.Reason = load.Failed, "the process that ran it ended"
-		})
+		since, err := lastSign(ctx, d.ports.Records, r.ID, r.Updated)
+		if err == nil {
+			_, err = d.end(ctx, r.ID, func(r *load.Run) {
+				r.Ending, r.Reason, r.Closed = load.Failed, "the process that ran it ended", since
+			})
+		}
 		if err != nil && !errors.Is(err, load.ErrState) {
 			errs = append(errs, fmt.Errorf("load run %s: %w", r.ID, err))
 		}
@@ -54,8 +57,8 @@ func (d *Desk) end(ctx context.Context, run string, edit func(*load.Run)) (*load
 		case load.Ended:
 			return r, fmt.Errorf("stop %s: %w: it has ended as %s already; nothing runs", r.ID, load.ErrState, r.Ending)
 		case load.Preparing, load.Running:
-			edit(r)
 			r.State, r.Closed, r.Updated = load.Draining, d.ports.Now(), d.ports.Now()
+			edit(r)
 			_, err := d.ports.Records.SaveRun(ctx, r, revision)
 			if errors.Is(err, messages.ErrConflict) {
 				continue

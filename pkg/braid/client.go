@@ -293,17 +293,26 @@ func callWithin[T any](
 	return value, nil
 }
 
-func (c *Client) send(ctx context.Context, method, path string, body []byte, edit ...func(http.Header)) (*http.Response, error) {
+// request makes each request of the client: it says who sends it.
+func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	if len(body) > 0 {
-		request.Header.Set("Content-Type", "application/json")
-	}
 	request.Header.Set("User-Agent", "braid")
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return request, nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, body []byte, edit ...func(http.Header)) (*http.Response, error) {
+	request, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	for _, e := range edit {
 		e(request.Header)

@@ -128,11 +128,10 @@ func (w *watch) follow(ctx context.Context) bool {
 func (w *watch) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.base+w.path+"/events", nil)
+	request, err := w.client.request(ctx, http.MethodGet, w.path+"/events", nil)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrURL, err)
+		return err
 	}
-	request.Header.Set("User-Agent", "braid")
 	request.Header.Set("Accept", "text/event-stream, application/problem+json")
 	if w.last != "" {
 		request.Header.Set("Last-Event-ID", w.last)

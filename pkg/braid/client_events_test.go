@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidhq/braid/internal/httpapi/contract"
 	"github.com/braidhq/braid/pkg/braid"
+	"github.com/braidhq/braid/pkg/load"
 	"github.com/braidhq/braid/pkg/messages"
 )
 
@@ -54,6 +55,36 @@ func refuses(slug string) func(http.ResponseWriter) {
 		w.Header().Set("Content-Type", contract.ProblemType)
 		w.WriteHeader(kind.Status)
 		_ = json.NewEncoder(w).Encode(contract.NewProblem(kind, "as was planted"))
+	}
+}
+
+func TestEachRequestOfAWatchSaysWhoSendsIt(t *testing.T) {
+	token := tokenOf(t, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			refuses(contract.Unauthenticated)(w)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/v1/load/") {
+			says("event: status\ndata: {\"run\": {\"id\": \"r1\"}}\n\nevent: end\ndata: {}\n\n")(w)
+			return
+		}
+		says(statusLine(messages.Complete) + "event: end\ndata: {\"state\": \"complete\"}\n\n")(w)
+	}))
+	defer server.Close()
+	client, err := braid.NewClient(server.URL, braid.WithToken(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, err := range client.Watch(t.Context(), "q1", "") {
+		if err != nil {
+			t.Error("query", err)
+		}
+	}
+	told := 0
+	if err := client.LoadRuns().FollowRun(t.Context(), "r1", func(*load.RunStatus) error { told++; return nil }); err != nil || told != 1 {
+		t.Error("load run", told, err)
 	}
 }
 

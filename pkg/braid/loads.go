@@ -101,9 +101,9 @@ func (e loadEnvironments) EnvironmentNames() []string {
 // loadsStop bounds what is done at the start for runs that a process before this one has left.
 const loadsStop = 30 * time.Second
 
-// parkLoads ends the load runs that a process before this one has left running.
+// parkLoads ends the load runs that a process before this one has left running. What they had in flight went with that process.
 func (l *Local) parkLoads(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loadsStop)
 	defer cancel()
-	return l.desk.Park(ctx)
+	return errors.Join(l.desk.Park(ctx), l.loads.Settle(ctx))
 }

@@ -103,9 +103,15 @@ func (f *Fold) diagnostics() []Diagnostic {
 	s := &f.signs
 	kind := func(outcome Outcome, name string) int { return f.kinds[KindCount{Outcome: outcome, Kind: name}] }
 	say(s.bad, "bad_record", "%s left out: not to be read, or outside of the run's numbers", plural(s.bad, "record was", "records were"))
-	say(f.attempts-f.done, "repeated_attempts", "%s after a worker was lost or fell silent; each is counted once here, and its requests are in the requests sent",
-		plural(f.attempts-f.done, "execution was done again", "executions were done again"))
-	n := kind(Cancelled, ResourceTimeout)
+	n := max(f.attempts-f.done, f.repeats.again)
+	say(n, "repeated_attempts", "%s after a worker was lost or fell silent; each is counted once here, and its requests are in the requests sent",
+		plural(n, "execution was done again", "executions were done again"))
+	if lasted, places := f.repeats.below(); places > 0 {
+		seconds := int((lasted + time.Second - 1) / time.Second)
+		say(max(1, seconds), "below_capacity", "for up to %s, up to %s of %d held what was lost with a worker: what was measured then is of less load than is stated",
+			plural(seconds, "second", "seconds"), plural(min(places, f.run.Capacity.Effective), "place", "places"), f.run.Capacity.Effective)
+	}
+	n = kind(Cancelled, ResourceTimeout)
 	say(n, "resource_timeout", "%s no place among all requests to the environment in time: its own limit, and not the server, held them back", plural(n, "execution found", "executions found"))
 	say(f.all.notStarted, "queue_saturated", "%s not begin in time: the arrival rate is more than the capacity carries", plural(f.all.notStarted, "execution did", "executions did"))
 	n = kind(Error, RateLimited)

@@ -38,6 +38,7 @@ type Fold struct {
 	sampler      timing.Sampler        // likewise
 	findings     findings
 	signs        signs
+	repeats      repeats
 }
 
 type chartName struct {
@@ -92,6 +93,7 @@ func (f *Fold) Admission(a *Admission) {
 		return
 	}
 	f.sent++
+	f.repeats.admission(a, f.admitted[a.Number], f.recorded[a.Number])
 	f.stand(a.Number, func(admitted, _ *uint8) { *admitted = max(*admitted, attemptOf(a.Attempt)) })
 }
 
@@ -118,6 +120,7 @@ func (f *Fold) Execution(e *Execution) (tripped bool) {
 		return false
 	}
 	f.attempts++
+	f.repeats.execution(e)
 	first := f.recorded[e.Number] == 0
 	f.stand(e.Number, func(_, recorded *uint8) { *recorded = max(*recorded, attemptOf(e.Attempt)) })
 	if !first {
@@ -180,6 +183,14 @@ func (f *Fold) InFlight() int { return f.inFlight }
 // Recorded tells whether the number has a record.
 func (f *Fold) Recorded(number int) bool {
 	return number >= 0 && number < len(f.recorded) && f.recorded[number] > 0
+}
+
+// RecordedAttempt is the greatest attempt of the number that has a record; 0: none has.
+func (f *Fold) RecordedAttempt(number int) int {
+	if number < 0 || number >= len(f.recorded) {
+		return 0
+	}
+	return int(f.recorded[number])
 }
 
 // Admitted tells whether the number has an admission.

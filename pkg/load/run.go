@@ -106,7 +106,8 @@ type Progress struct {
 	NotStarted    int            `json:"not_started"`    // by arrival rate
 	NotDispatched int            `json:"not_dispatched"` // when intake closed
 	InFlight      int            `json:"in_flight"`
-	WarmUp        int            `json:"warm_up"` // of the recorded ones: in the counts here, and in no time
+	Lost          int            `json:"lost,omitempty"` // admitted, and in flight no more, as their worker is gone: they are sent again
+	WarmUp        int            `json:"warm_up"`        // of the recorded ones: in the counts here, and in no time
 	RequestsSent  int            `json:"requests_sent"`
 	Attempts      int            `json:"attempts"`
 	Kinds         map[string]int `json:"kinds,omitempty"` // of failures

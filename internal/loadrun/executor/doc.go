@@ -12,7 +12,10 @@
 // # What may go wrong
 //
 //   - The worker dies: the queue gives the item to another, as another attempt. One whose record is stored already is only taken off
-//     the queue. Its places are free when their leases end, which is no sooner than its request can have.
+//     the queue. Its places are free when their leases end, which a living worker renews: they are for the time of the service's slots,
+//     and not for that of a request, so that a dead worker does not leave the run with less than its capacity for longer than it must.
+//     What it had in flight is nobody's then. Its connections are closed by its machine, or, when that is gone too, the target may be at
+//     them for a while beside what took their places, as with ordinary requests (package lease).
 //   - The worker stands still for longer than a lease: it is asked whether the places hold before and after the admission. An execution
 //     that has lost one is cut and left for another attempt; while its run drains, it is recorded as cut.
 //   - The intake closes: what is taken and not admitted is recorded as cancelled, what is admitted may finish until the run's time

@@ -15,7 +15,7 @@ import (
 const (
 	defaultPool  = 20 // LR-2.2
 	loadCapacity = "load"
-	mostTTL      = time.Hour
+	usualTTL     = 30 * time.Second // of a place, where the environment's service says none
 )
 
 // environment has the places that are shared by all runs there.
@@ -32,13 +32,15 @@ type environment struct {
 
 // demand is what one run says of its environment.
 type demand struct {
-	limit int
-	ttl   time.Duration
+	limit  int              // of all load there
+	places *lease.Semaphore // its own
 }
 
-// enter makes the environment of a run, or finds it, and counts the run among those there. The places are looked after until background
-// ends, by tending.
-func (x *Executor) enter(background context.Context, tending *sync.WaitGroup, r *load.Run, where *load.Environment) (*environment, error) {
+// enter makes the environment of a run, or finds it, and counts the run, with its own places, among those there. The environment's places are
+// looked after until background ends, by tending.
+func (x *Executor) enter(
+	background context.Context, tending *sync.WaitGroup, r *load.Run, where *load.Environment, places *lease.Semaphore,
+) (*environment, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	env := x.environments[r.Environment]
@@ -62,7 +64,7 @@ func (x *Executor) enter(background context.Context, tending *sync.WaitGroup, r 
 	}
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	env.runs[r.ID] = demand{r.Capacity.EnvLoadLimit, x.lifeOf(r)}
+	env.runs[r.ID] = demand{r.Capacity.EnvLoadLimit, places}
 	env.fit()
 	return env, nil
 }
@@ -83,36 +85,33 @@ func (env *environment) size(svc *messages.Service) {
 	env.fit()
 }
 
-// fit sets the numbers of places: where runs were started with different limits, the lowest holds. Leases outlive the requests that are sent
-// under them, so that those of a worker that died have ended when its places are free. The caller holds mu.
+// fit sets the numbers of places, and for how long they are granted: where runs were started with different limits, the lowest holds. All
+// places are for the time of the service's slots: a process that lives renews them, however long its request takes, and those of one that died
+// are free soon. The caller holds mu.
 func (env *environment) fit() {
 	if len(env.runs) == 0 {
 		return
 	}
-	limit, ttl := load.MaxPlaces, time.Second
-	for _, d := range env.runs {
-		limit, ttl = min(limit, d.limit), max(ttl, d.ttl)
-	}
-	errs := []error{env.load.SetSlots(limit), env.load.SetTTL(ttl)}
+	limit, ttl := load.MaxPlaces, usualTTL
+	var errs []error
 	if env.svc != nil {
+		ttl = max(time.Second, env.svc.LeaseTTL)
 		errs = append(errs, env.shared.SetSlots(env.svc.Slots))
-		ttl = max(ttl, env.svc.LeaseTTL)
 	}
-	errs = append(errs, env.shared.SetTTL(ttl))
+	for _, d := range env.runs {
+		limit = min(limit, d.limit)
+		errs = append(errs, d.places.SetTTL(ttl))
+	}
+	errs = append(errs, env.load.SetSlots(limit), env.load.SetTTL(ttl), env.shared.SetTTL(ttl))
 	if err := errors.Join(errs...); err != nil {
 		env.x.log.Error("places not changed", "environment", env.name, "error", err)
 	}
 }
 
-// lifeOf is for how long a place of a run is granted: longer than a request can be in flight.
-func (x *Executor) lifeOf(r *load.Run) time.Duration {
-	return min(mostTTL, (r.Profile.Deadline + x.cfg.Margin + time.Second - 1).Truncate(time.Second))
-}
-
 func (x *Executor) semaphore(name lease.Name, slots int) (*lease.Semaphore, error) {
 	log := x.log.With("places", name.String())
 	s, err := lease.New(x.ports.Leases, name, lease.Config{
-		Slots: max(1, slots), Holder: x.cfg.ID, TTL: mostTTL.Truncate(time.Second) / 60,
+		Slots: max(1, slots), Holder: x.cfg.ID, TTL: usualTTL,
 		OnError: func(err error) {
 			if errors.Is(err, lease.ErrConflict) {
 				log.Debug("another worker was faster at a place", "error", err)

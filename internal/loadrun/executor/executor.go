@@ -26,9 +26,8 @@ type Config struct {
 	ID          string        // names the worker in leases and records; required, a messages name
 	Concurrency int           // most executions at once, of all runs; 64
 	Grace       time.Duration // after a stop, how long requests in flight may take; 20 s
-	Margin      time.Duration // by how much leases outlive the deadline of requests; 15 s
 	Commit      time.Duration // longest time to store a record while the store is away; 2 min
-	Beat        time.Duration // between signs of life for an item in hand; 5 s
+	Beat        time.Duration // between signs of life for an item in hand; 2 s
 }
 
 func (c Config) withDefaults() Config {
@@ -38,14 +37,11 @@ func (c Config) withDefaults() Config {
 	if c.Grace == 0 {
 		c.Grace = 20 * time.Second
 	}
-	if c.Margin == 0 {
-		c.Margin = 15 * time.Second
-	}
 	if c.Commit == 0 {
 		c.Commit = 2 * time.Minute
 	}
 	if c.Beat == 0 {
-		c.Beat = 5 * time.Second
+		c.Beat = 2 * time.Second
 	}
 	return c
 }

@@ -220,7 +220,7 @@ type setup struct {
 // work starts an executor.
 func (r *rig) work(id string, edit func(*setup)) *testkit.Running {
 	r.t.Helper()
-	s := &setup{Config: executor.Config{ID: id, Grace: 10 * time.Second, Margin: time.Second, Beat: 500 * time.Millisecond}, client: r.up}
+	s := &setup{Config: executor.Config{ID: id, Grace: 10 * time.Second, Beat: 500 * time.Millisecond}, client: r.up}
 	s.Ports = executor.Ports{
 		Queues: queues{r.bus}, Records: r.bus, Files: r.bus, Intake: r.bus, Executions: r.bus, Errands: r.bus,
 		Leases: r.bus.Leases(), Clock: r.bus.StreamClock(), Local: time.Now, Now: r.bus.Now, Log: slog.New(slog.DiscardHandler),

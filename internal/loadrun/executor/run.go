@@ -187,15 +187,11 @@ func (r *run) prepare(ctx, background context.Context, tending *sync.WaitGroup) 
 	if r.queue, err = r.x.ports.Queues.RunQueue(ctx, r.id); err != nil {
 		return err
 	}
-	if r.env, err = r.x.enter(r.x.tended, &r.x.tending, record, r.where); err != nil { //nolint:contextcheck // what it starts lasts as long as the executor
+	places, err := r.x.semaphore(lease.Name{Service: record.Environment, Capacity: load.PlacesOf(r.id)}, record.Slots)
+	if err != nil {
 		return err
 	}
-	places, err := r.x.semaphore(lease.Name{Service: record.Environment, Capacity: load.PlacesOf(r.id)}, record.Slots)
-	if err == nil {
-		err = places.SetTTL(r.x.lifeOf(record))
-	}
-	if err != nil {
-		r.env.leave(r.id)
+	if r.env, err = r.x.enter(r.x.tended, &r.x.tending, record, r.where, places); err != nil { //nolint:contextcheck // what it starts lasts as long as the executor
 		return err
 	}
 	tending.Go(func() { _ = places.Run(background) }) // it only ends with background
