@@ -308,8 +308,9 @@ func changeWord(c load.Change) string {
 		return "within chance"
 	case load.TooFew:
 		return "too few to judge"
+	default:
+		return string(c)
 	}
-	return string(c)
 }
 
 // percentText writes a share in decimal text as a percentage.

@@ -94,6 +94,7 @@ func (c *Comparison) count() {
 			c.Worse++
 		case Better:
 			c.Better++
+		default: // not judged, or no change
 		}
 	}
 }
@@ -149,8 +150,9 @@ func endingWords(e Ending) string {
 		return "was stopped"
 	case PreflightFailed:
 		return "failed its preflight"
+	default:
+		return "failed"
 	}
-	return "failed"
 }
 
 // share is a rate as people read it, with what it is of.

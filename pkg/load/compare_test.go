@@ -93,7 +93,7 @@ func named(id string, r *load.Report) *load.Report {
 }
 
 func TestNotesSayOnlyWhatDiffers(t *testing.T) {
-	report := func(n int, charts ...int64) *load.Report {
+	report := func(n int) *load.Report {
 		var all []*load.Execution
 		for i := range n {
 			all = append(all, success(i, 9, 10, load.Bypassed))
