@@ -247,7 +247,8 @@ func documentOf(t *testing.T, step jsonStep, text string) map[string]any {
 		entries, is := document[list].([]any)
 		switch {
 		case strings.HasSuffix(name, "[]"):
-			if _, is := document[strings.TrimSuffix(name, "[]")].([]any); !is {
+			found, _ := at(document, strings.TrimSuffix(name, "[]"))
+			if _, is := found.([]any); !is {
 				t.Errorf("%s: %s is no list in %v", step.args, name, document)
 			}
 		case listed && is:

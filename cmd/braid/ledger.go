@@ -128,7 +128,11 @@ func (a *app) printLedger(o *ledger.Overview) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\nversion %d of %d\n", o.Where, o.Version, len(o.Steps))
 	for _, t := range o.Tables {
-		fmt.Fprintf(&out, "%-16s %12s rows %14s bytes\n", t.Name, thousands(t.Rows), thousands(t.Bytes))
+		about := ""
+		if t.Estimated {
+			about = "about "
+		}
+		fmt.Fprintf(&out, "%-16s %18s rows %14s bytes\n", t.Name, about+thousands(t.Rows), thousands(t.Bytes))
 	}
 	if o.LastStored != nil {
 		fmt.Fprintf(&out, "the last execution was stored at %s\n", o.LastStored.UTC().Format(time.RFC3339))

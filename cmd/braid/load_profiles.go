@@ -164,7 +164,7 @@ func (a *app) printSnapshot(s *load.Snapshot) error {
 	page.line("looked up", "%s", moment(s.Taken))
 	page.line("charts", "%d can be run, %d cannot", len(s.Charts), len(s.Excluded))
 	page.excluded(s.Excluded)
-	page.dependents("depends", s.Dependents.Items, "on the same data")
+	page.dependents("depends", s.Others(), "beside it on the same data")
 	page.line("fingerprint", "%s", s.Dependents.Fingerprint)
 	return page.flush()
 }

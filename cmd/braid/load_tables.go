@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/braidhq/braid/pkg/load"
+	"github.com/braidhq/braid/pkg/timing"
 )
 
 // reportTables are the parts of a report behind its head, each with a heading.
@@ -81,16 +82,22 @@ func (t *reportTables) runner(r *load.Report) {
 func (t *reportTables) failures(r *load.Report) {
 	var rows []string
 	for _, g := range r.ByChart {
-		if g.Errors+g.Timeouts+g.Cancelled+g.NotStarted > 0 {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%s", chartText(g.Chart, g.Name), g.Completed, g.Errors, g.Timeouts, g.Cancelled+g.NotStarted, rateText(g.ErrorRate)))
+		if failed := g.Errors + g.Timeouts; failed > 0 {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%s", chartText(g.Chart, g.Name), g.Completed, g.Errors, g.Timeouts, rateText(timing.RateOf(failed, g.Completed))))
 		}
 	}
-	t.add("Charts that failed", "CHART\tCOMPLETED\tERRORS\tTIMEOUTS\tCANCELLED\tERROR RATE", rows)
-	rows = nil
+	t.add("Charts that failed", "CHART\tCOMPLETED\tERRORS\tTIMEOUTS\tFAILED", rows)
+	var wrong, left []string
 	for _, k := range r.Kinds {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d", k.Outcome, k.Kind, k.Count))
+		row := fmt.Sprintf("%s\t%s\t%d", k.Outcome, k.Kind, k.Count)
+		if k.Outcome.Completed() {
+			wrong = append(wrong, row)
+		} else {
+			left = append(left, row)
+		}
 	}
-	t.add("What went wrong", "OUTCOME\tKIND\tCOUNT", rows)
+	t.add("What went wrong", "OUTCOME\tKIND\tCOUNT", wrong)
+	t.add("What was not carried through", "OUTCOME\tWHY\tCOUNT", left)
 }
 
 func (t *reportTables) thresholds(r *load.Report) {

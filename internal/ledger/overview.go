@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,8 +23,10 @@ type Overview struct {
 // Table is how large a table is.
 type Table struct {
 	Name  string `json:"name"`
-	Rows  int64  `json:"rows"` // as the database estimates; exact below some thousands
+	Rows  int64  `json:"rows"` // exact below some thousands, else as the database estimates
 	Bytes int64  `json:"bytes"`
+	// Estimated: Rows is what the database estimates.
+	Estimated bool `db:"-" json:"estimated,omitempty"`
 }
 
 // Overview looks into the database. It changes nothing.
@@ -61,15 +64,19 @@ func (o *Overview) look(ctx context.Context, conn *pgx.Conn) error {
 	if o.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Table]); err != nil {
 		return err
 	}
-	const exactly = 10000
+	const exactly = 10_000
 	for i := range o.Tables {
-		if t := &o.Tables[i]; t.Rows < exactly { // tables that were never analysed say nothing
-			text := "SELECT count(*) FROM (SELECT FROM " + pgx.Identifier{"braid", t.Name}.Sanitize() + " LIMIT 10000) AS counted"
+		t := &o.Tables[i]
+		if t.Estimated = t.Rows >= 10*exactly; !t.Estimated { // statistics may be of before what was removed or added since
+			text := "SELECT count(*) FROM (SELECT FROM " + pgx.Identifier{"braid", t.Name}.Sanitize() + " LIMIT " + strconv.Itoa(exactly) + ") AS counted"
 			var n int64
 			if err := conn.QueryRow(ctx, text).Scan(&n); err != nil {
 				return err
 			}
-			t.Rows = max(t.Rows, n)
+			if t.Estimated = n == exactly; t.Estimated {
+				n = max(t.Rows, n)
+			}
+			t.Rows = n
 		}
 	}
 	if err := conn.QueryRow(ctx, "SELECT (SELECT max(stored) FROM braid.executions), (SELECT count(*) FROM braid.rejects)").Scan(&o.LastStored, &o.Rejects); err != nil {

@@ -8,16 +8,16 @@ type Comparison struct {
 	Base        string       `json:"base"`
 	Run         string       `json:"run"`
 	Comparable  bool         `json:"comparable"`
-	Reasons     []string     `json:"reasons"`     // why they are not comparable; nothing is compared then
-	Notes       []string     `json:"notes"`       // what differs and is to be read beside the numbers
-	Noise       Noise        `json:"noise"`       //
-	Differences []Difference `json:"differences"` // by chart and cache state
-	Failures    *RateChange  `json:"failures"`    // of all charts together; nil: not comparable
-	Rates       []RateChange `json:"rates"`       // by chart
-	Judged      int          `json:"judged"`      // differences with enough samples on both sides
-	Slower      int          `json:"slower"`      // of these
-	Faster      int          `json:"faster"`      // likewise
-	Worse       int          `json:"worse"`       // failure rates, that of all charts together among them
+	Reasons     []string     `json:"reasons"`            // why they are not comparable; nothing is compared then
+	Notes       []string     `json:"notes"`              // what differs and is to be read beside the numbers
+	Noise       Noise        `json:"noise"`              //
+	Differences []Difference `json:"differences"`        // by chart and cache state
+	Failures    *RateChange  `json:"failures,omitempty"` // of all charts together; nil: not comparable
+	Rates       []RateChange `json:"rates"`              // by chart
+	Judged      int          `json:"judged"`             // differences with enough samples on both sides
+	Slower      int          `json:"slower"`             // of these
+	Faster      int          `json:"faster"`             // likewise
+	Worse       int          `json:"worse"`              // failure rates, that of all charts together among them
 	Better      int          `json:"better"`
 	Gate        ReleaseGate  `json:"gate"`
 }

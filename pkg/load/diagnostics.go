@@ -28,9 +28,6 @@ func (s *signs) add(e *Execution) {
 	if len(e.Rejected) > 0 {
 		s.rejected++
 	}
-	if relative(e.TimeRange) {
-		s.relative++
-	}
 	if e.Outcome.Completed() {
 		s.upstream += e.Waits.Upstream
 		s.lag += e.ReaderLag
@@ -131,7 +128,7 @@ func (f *Fold) diagnostics() []Diagnostic {
 	if s.async > 0 && s.sync > 0 {
 		say(s.async, "async_mixed", "%s the asynchronous way, polling included: the groups keep them apart, the totals do not", plural(s.async, "answer came", "answers came"))
 	}
-	if s.relative > 0 || len(f.findings.filters) > 0 || len(f.findings.charts) > 0 {
+	if s.relative > 0 {
 		say(1, "time_dependent", "relative time ranges mean other dates at another time: data may differ for that alone")
 	}
 	n = f.smallGroups()

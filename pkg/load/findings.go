@@ -170,6 +170,11 @@ func stateIndex(s CacheState) int {
 	return len(cacheStates())
 }
 
+// timeDependent tells whether what is sent means other dates at another time. A time range of the variation takes the place of the chart's own.
+func (f *findings) timeDependent(chart int64, filters, timeRange string) bool {
+	return f.filters[filters] || timeRange == "" && f.charts[chart] || relative(timeRange)
+}
+
 // list gives the groups with more than one digest.
 func (f *findings) list(order func(a, b int64) int) []Finding {
 	all := []Finding{}
@@ -179,7 +184,7 @@ func (f *findings) list(order func(a, b int64) int) []Finding {
 		}
 		finding := Finding{
 			Chart: key.chart, FiltersHash: key.filters, Role: key.role, TimeRange: key.timeRange, OrderOnly: seen.other != "",
-			TimeDependent: f.filters[key.filters] || key.timeRange == "" && f.charts[key.chart] || relative(key.timeRange),
+			TimeDependent: f.timeDependent(key.chart, key.filters, key.timeRange),
 		}
 		for _, d := range seen.digests {
 			count := DigestCount{SHA256: d.sha256, Count: d.count, Cache: make(map[CacheState]int)}

@@ -169,6 +169,9 @@ func (f *Fold) count(e *Execution) {
 	}
 	n.add(e)
 	f.signs.add(e)
+	if f.findings.timeDependent(e.Chart, e.FiltersHash, e.TimeRange) {
+		f.signs.relative++
+	}
 }
 
 // Bad tells of a record that cannot be read: it is in no number but that of the diagnostic.
@@ -226,11 +229,14 @@ func (f *Fold) Progress(now time.Time) *Progress {
 		}
 		p.Kinds[cmp.Or(kind.Kind, string(kind.Outcome))] += count
 	}
-	for state, count := range f.all.states {
+	for key, n := range f.groups {
+		if n.success == 0 {
+			continue
+		}
 		if p.CacheStates == nil {
 			p.CacheStates = make(map[string]int)
 		}
-		p.CacheStates[string(state)] += count
+		p.CacheStates[string(key.cache)] += n.success
 	}
 	return p
 }

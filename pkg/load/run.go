@@ -107,7 +107,7 @@ type Progress struct {
 	NotDispatched int            `json:"not_dispatched"` // when intake closed
 	InFlight      int            `json:"in_flight"`
 	Lost          int            `json:"lost,omitempty"` // admitted, and in flight no more, as their worker is gone: they are sent again
-	WarmUp        int            `json:"warm_up"`        // of the recorded ones: in the counts here, and in no time
+	WarmUp        int            `json:"warm_up"`        // of the recorded ones: in the counts here, and in no time and no cache state
 	RequestsSent  int            `json:"requests_sent"`
 	Attempts      int            `json:"attempts"`
 	Kinds         map[string]int `json:"kinds,omitempty"` // of failures

@@ -2,6 +2,7 @@ package load
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/braidhq/braid/pkg/planner/matrix"
@@ -20,6 +21,20 @@ type Snapshot struct {
 	Filters     []NativeFilter `json:"filters,omitempty"`
 	Dependents  Dependents     `json:"dependents"`
 	Taken       time.Time      `json:"taken"`
+}
+
+// Others gives what depends on the data beside the dashboard itself and its own charts.
+func (s *Snapshot) Others() []Dependent {
+	own := map[int64]bool{}
+	for _, c := range s.Charts {
+		own[c.ID] = true
+	}
+	for _, e := range s.Excluded {
+		own[e.Chart] = true
+	}
+	return slices.DeleteFunc(slices.Clone(s.Dependents.Items), func(d Dependent) bool {
+		return d.Kind == "dashboard" && d.ID == s.Dashboard || d.Kind == "chart" && own[d.ID]
+	})
 }
 
 // Chart is one chart that can be run.

@@ -66,6 +66,7 @@ func TestAChartIsExecutedAndMeasured(t *testing.T) {
 				r := newRig(t, simulator.Config{Profile: profile, Gzip: zipped})
 				c, request := r.worker("a"), r.chart(103, "Gamma")
 				request.Sample = load.SampleBounds{Rows: 1, Bytes: 1000}
+				request.Variation.TimeRange = "2026-01-01 : 2026-06-01" // several rows, whatever day it is
 				var p places
 				first, err := c.Execute(t.Context(), request, p.places())
 				if err != nil {

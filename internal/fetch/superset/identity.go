@@ -196,6 +196,9 @@ func (who *identity) login(ctx context.Context, old token) (token, *failure) {
 	if refusal != nil && refusal.Status == http.StatusUnauthorized {
 		refusal.Hint = "the server does not take the credential " + who.role.Credential + "; check name, password and provider (" + who.role.Provider + ")"
 	}
+	if refusal != nil && refusal.Status == http.StatusNotFound {
+		refusal.Hint = "nothing answers logins there; base_url is the address of Superset's own start page, without what stands behind it"
+	}
 	return next, refusal
 }
 

@@ -52,7 +52,8 @@ function Capacity({ terms }) {
 
 function Preview({ preview: p, snapshot: s }) {
 	const reasons = Object.entries((p.excluded ?? []).reduce((all, e) => ({ ...all, [e.reason]: (all[e.reason] ?? 0) + 1 }), {}));
-	const dependents = s?.dependents?.items ?? [];
+	const own = new Set([...(s?.charts ?? []).map((c) => c.id), ...(s?.excluded ?? []).map((e) => e.chart)]);
+	const dependents = (s?.dependents?.items ?? []).filter((d) => !(d.kind === "dashboard" ? d.id === s.dashboard : own.has(d.id)));
 	return html`<section class="panel" aria-labelledby="preview-title"><h2 id="preview-title">What a run would send</h2>
 		<dl class="facts"><${Fact} name="requests">${count(p.total_requests)}<//><${Fact} name="distinct ones" note=${p.distinct_requests === p.total_requests ? "" : p.gate.rewrites_cache ? "the others repeat an earlier one" : "the others repeat an earlier one, and may hit its cache"}>${count(p.distinct_requests)}<//><${Fact} name="variations">${count(p.selected)} <small>of ${p.theoretical_count}</small><//><${Fact} name="charts">${count(p.charts)}<//><${Fact} name="excluded">${count(p.excluded?.length ?? 0)}<//><${Fact} name="seed">${String(p.seed)}<//></dl>
 		<${Capacity} terms=${p.capacity} />
