@@ -48,6 +48,7 @@ func TestForgetTakesSamplesSoonerThanRowsAndNothingThatHasNotEnded(t *testing.T)
 	if _, err := r.cfg.Database.Forget(t.Context(), Age{}, now); !errors.Is(err, ErrRefused) {
 		t.Errorf("it forgets what nobody asked for: %v", err)
 	}
+	r.mustHold("ANALYZE braid.executions")
 	got, err := r.cfg.Database.Forget(t.Context(), Age{Rows: 30 * day, Samples: 7 * day}, now)
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +62,15 @@ func TestForgetTakesSamplesSoonerThanRowsAndNothingThatHasNotEnded(t *testing.T)
 	r.mustHold("SELECT query FROM braid.queries", "waits")
 	r.mustHold("SELECT query FROM braid.chunks", "waits")
 	r.mustAddUp()
+	overview, err := r.cfg.Database.Overview(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range overview.Tables {
+		if table.Name == "executions" && (table.Rows != 90 || table.Estimated) {
+			t.Errorf("what the statistics knew before is told: %+v", table)
+		}
+	}
 	if again, err := r.cfg.Database.Forget(t.Context(), Age{Rows: 30 * day, Samples: 7 * day}, now); err != nil || again != (Forgotten{}) {
 		t.Errorf("again: %+v, %v", again, err)
 	}

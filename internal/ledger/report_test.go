@@ -75,6 +75,13 @@ func TestTheReportOfARunIsReproducedBySQLAlone(t *testing.T) {
 			// The views agree with it.
 			r.mustHold("SELECT format('%s %s %s %s', samples, upstream_p50_ms::float, upstream_p99_ms::float, findings) FROM braid.v_run_summary",
 				fmt.Sprintf("%d %s %s %d", want.Overall.Upstream.Samples, want.Overall.Upstream.P50, want.Overall.Upstream.P99, len(want.Findings)))
+			hits := 0
+			for _, mix := range want.Overall.States {
+				if mix.State == load.Hit {
+					hits += mix.Count
+				}
+			}
+			r.mustHold("SELECT round(hit_rate, 6)::text FROM braid.v_run_summary", big.NewRat(int64(hits), int64(want.Overall.Success)).FloatString(6))
 			r.mustHold("SELECT count(*)::text FROM braid.v_run_groups", fmt.Sprint(len(want.Groups)))
 		})
 	}

@@ -124,9 +124,9 @@ func TestLR_5_4_WhatDependsOnTheTimeIsMarked(t *testing.T) {
 		r := running(t, 3, func(r *load.Run) {
 			r.Profile.Axes = json.RawMessage(`{"filters":[[{"col":"d","op":"TEMPORAL_RANGE","val":"Last week"}],[]]}`)
 		})
-		got := folded(t, r, data(0, "x", "[1]", c.edit), data(1, "y", "[1]", c.edit)).Report().Findings
-		if len(got) != 1 || got[0].TimeDependent != c.want {
-			t.Errorf("%s: %+v", name, got)
+		report := folded(t, r, data(0, "x", "[1]", c.edit), data(1, "y", "[1]", c.edit)).Report()
+		if got := report.Findings; len(got) != 1 || got[0].TimeDependent != c.want || hasDiagnostic(report.Diagnostics, "time_dependent", 1) != c.want {
+			t.Errorf("%s: %+v, %+v", name, got, report.Diagnostics)
 		}
 	}
 }

@@ -432,6 +432,9 @@ func TestTheWarmUpIsInNoNumberButTheCounts(t *testing.T) {
 	if r.WarmUp != 2 || r.Overall.Recorded != 1 || r.Overall.Upstream.P99.String() != "10" || len(r.Kinds) != 0 || p.WarmUp != 2 || p.Recorded != 3 || p.Waits.Upstream.Samples != 1 {
 		t.Errorf("%+v, %+v", r, p)
 	}
+	if diff := cmp.Diff(map[string]int{"hit": 1}, p.CacheStates); diff != "" {
+		t.Errorf("its cache states are others' than its times: %s", diff)
+	}
 	if p.Recent.Upstream.Samples != 2 {
 		t.Error("the breaker does not look at the warm-up: the server breaks under it as under all else")
 	}
