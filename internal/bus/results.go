@@ -89,10 +89,13 @@ func (w *ResultWriter) Commit(ctx context.Context, h *messages.ResultHeader) err
 	case again:
 		// A refusal after a lost answer may be the echo of this very result.
 		have, loadErr := w.bus.loadResult(ctx, h.Query, h.Position)
-		if loadErr == nil && have.header.Attempt == w.attempt {
+		if loadErr != nil {
+			w.unsure = true
+			return fmt.Errorf("see whose result is stored, after an answer that was lost: %w", loadErr)
+		}
+		if have.header.Attempt == w.attempt {
 			return nil
 		}
-		w.unsure = loadErr != nil
 	}
 	return errors.Join(err, w.Abort(ctx))
 }
