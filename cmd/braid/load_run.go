@@ -403,7 +403,7 @@ func (a *app) printRun(s *load.RunStatus) error {
 		page.line("done", "%s of %s", thousands(int64(p.Recorded)), count(int64(p.Total), "execution"))
 		page.line("outcomes", "%s", outcomesText(p.Success, p.Errors, p.Timeouts, p.Cancelled, p.NotStarted, p.NotDispatched))
 		if p.WarmUp > 0 {
-			page.line("warm-up", "%s of these, in no number below but the requests sent", count(int64(p.WarmUp), "execution"))
+			page.line("warm-up", "%s of these, in no time and no cache state", count(int64(p.WarmUp), "execution"))
 		}
 		page.line("sent", "%s, %d in flight now%s", count(int64(p.RequestsSent), "request"), p.InFlight, lostText(p.Lost))
 		if p.Waits.Upstream.Samples > 0 {

@@ -263,3 +263,11 @@ func TestLR_5_2_MemoryIsBoundedWhateverTheBody(t *testing.T) {
 		t.Errorf("%d MiB were allocated for a body of %d MiB", allocated>>20, a.BodyBytes>>20)
 	}
 }
+
+func TestAnAddressWithoutASupersetIsToldAsThat(t *testing.T) {
+	c := oddClient(t, http.NotFoundHandler())
+	_, err := c.LookUp(t.Context(), &load.LookUp{V: 1, Environment: "boards", Dashboard: "sales"})
+	if err == nil || !strings.Contains(err.Error(), "base_url") || strings.Contains(err.Error(), "by its number") {
+		t.Errorf("nothing answers logins: %v", err)
+	}
+}
